@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowered program to CUDA C (or C for the CPU) and a launch plan: the one public header of codegen/.
+#ifndef TILEC_CODEGEN_CODEGEN_H
+#define TILEC_CODEGEN_CODEGEN_H
+
+#include "lowering/lowering.h"
+
+enum launch_argument_kind { ARGUMENT_TENSOR, ARGUMENT_SCALAR, ARGUMENT_DIM };
+struct launch_argument {
+    enum launch_argument_kind kind;
+    int index;          // of the parameter, or of the dimension
+    enum ir_type type;  // ARGUMENT_SCALAR: as declared (f16 and bf16 are passed as f32, bool and 8-bit ones as i32); ARGUMENT_DIM: i32 or i64
+};
+
+// One factor of a grid: the tiles of [lo, hi) at `block` points each. Both are host numbers of the lowered kernel.
+struct launch_axis {
+    const char *name;
+    const struct ir_value *lo, *hi;
+    int64_t block;
+};
+
+struct launch_kernel {
+    const char *name;             // symbol in the text; on the CPU NAME_run(long long blocks, void **arguments)
+    int argument_count;
+    struct launch_argument *arguments;
+    int grid_count;
+    struct launch_axis *grid;     // blocks = product of the tiles, one-dimensional; no launch if it is 0
+    int threads;                  // per block
+    int64_t shared_bytes;         // dynamic; static shared memory is counted in static_shared_bytes
+    int64_t static_shared_bytes;
+};
+
+struct launch_plan {
+    int kernel_count;
+    struct launch_kernel *kernels;  // run in this order on one stream
+    bool index32;                   // demands: every extent and every tensor's count of elements is below 2^31
+    uint64_t aligned;               // demands: bit p, parameter p's address is a multiple of 16
+    int64_t workspace_bytes;        // none yet: 0
+};
+
+struct emitted {
+    char *text;
+    size_t length;
+    struct launch_plan plan;
+};
+
+// Pure: the same lowered program gives the same bytes. `version` goes into the head comment.
+// NULL with a reason in `status` (code "codegen.…").
+struct emitted *emit(struct arena *arena, const struct lowered *lowered, const char *version, struct status *status);
+
+// The count of blocks of a planned kernel for actual dimensions and scalars.
+int64_t launch_blocks(const struct launch_kernel *kernel, const struct ir_bindings *bindings);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked program to one thread mesh's work for one config: the one public header of lowering/.
+#ifndef TILEC_LOWERING_LOWERING_H
+#define TILEC_LOWERING_LOWERING_H
+
+#include "ir/ir.h"
+
+// ---------------------------------------------------------------------------------------------- configs (config.c, space.c)
+
+// How one axis name is cut and dealt out. block = vector * lanes * warps * registers; all powers of two.
+// Index bits of a tile, lowest first: vector, lane, warp, register.
+struct config_axis {
+    const char *name;
+    int block;    // points per tile; of a full axis the next power of two over its extent, never a choice
+    int vector;   // neighbouring points per thread: 1 2 4 8
+    int lanes;    // lanes of a warp along the axis; over all axes at most 32
+    int warps;    // warps along the axis; over all axes at most 32
+    int unroll;   // tiles of a loop over the axis per turn: 1 2 4
+};
+
+enum config_strategy { STRATEGY_ROWS };
+
+struct config {
+    int axis_count;
+    struct config_axis *axes;   // one per axis name of the kernel, in order of first appearance
+    int grid_count;
+    const char **grid;          // axis names spread over the grid, fastest first: every top loop's, and inner ones by choice
+    enum config_strategy strategy;
+    bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
+    bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
+    int min_blocks;             // resident blocks per multiprocessor asked of the compiler; 0: no wish
+};
+
+// Strategy names as in JSON: "rows".
+const char *config_strategy_name(enum config_strategy strategy);
+bool config_strategy_named(const char *name, enum config_strategy *strategy);
+
+// A good config from the kernel and its static extents alone.
+struct config *config_default(struct arena *arena, const struct ir_kernel *kernel);
+
+// A knob of the space: its path ("axes.tm.block", "grid", "peel") and its choices as JSON texts ("128", "true", "[\"tm\",\"tb\"]").
+struct config_knob {
+    const char *path;
+    int choice_count;
+    const char **choices;
+};
+struct config_space {
+    int knob_count;
+    struct config_knob *knobs;
+};
+struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel);
+// Draws from the space so that it mostly lowers (lane and warp products within limits). The same seed gives the same config.
+struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed);
+// Whether the config fits the kernel: every axis named, powers of two, products within limits. Names what doesn't.
+struct status config_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
+struct config_axis *config_axis_named(const struct config *config, const char *name);  // NULL if there is none
+
+// ---------------------------------------------------------------------------------------------- targets
+
+enum target_kind { TARGET_CUDA, TARGET_CPU };
+struct target {
+    enum target_kind kind;
+    int sm;         // 80, 90, 100; 0 on the CPU
+    bool specific;  // sm_90a: features of this one architecture
+};
+
+struct lower_options {
+    struct target target;
+    bool index64;        // index arithmetic in 64 bits (else the launch plan demands that 32 are enough)
+    bool unaligned;      // no 16-byte accesses (else the launch plan demands aligned tensors where they are used)
+    bool checked;        // asserts and index checks are kept
+    const char *stop_after;        // a pass name, or NULL
+    int skip_count;
+    const char *const *skip;       // passes that may be skipped (opt_*)
+    // Called after each pass, with its name and the kernel as it then is; NULL: not called.
+    void (*after)(void *data, const char *pass, const struct ir_kernel *kernel);
+    void *data;
+};
+
+// ---------------------------------------------------------------------------------------------- lowered programs
+
+enum axis_place { PLACE_LOOP, PLACE_GRID, PLACE_FULL };
+
+// What an axis became. Index of a point in its tile = ((register * warps + warp) * lanes + lane) * vector + v.
+struct axis_layout {
+    int block, vector, lanes, warps, registers, unroll;
+    int lane_shift, warp_shift;  // the axis's lane coordinate is (lane >> lane_shift) & (lanes - 1); warps alike
+    enum axis_place place;
+};
+
+struct lowered {
+    struct ir_kernel *kernel;    // the lowered program; every top-level operation that is a FOR is one launch
+    struct axis_layout axes[IR_MAX_AXES];
+    const struct config *config;
+    struct lower_options options;
+    int warps;                   // per block; threads = 32 * warps, on the CPU 1
+    int lanes;                   // lanes in use; the others (if any) repeat lane 0's work and store nothing
+    uint64_t aligned;            // bit p: parameter p must be aligned to 16 bytes
+    int grid_axes[IR_MAX_AXES];  // per launch in order of kernel->body: see lowering/schedule.c
+};
+
+// Lowers a copy of `kernel` for `config`. NULL with a reason in `status` if it can't be done: code "lowering.…", words,
+// place; or code "internal.PASS" if a pass broke the program (that is a fault of tilec).
+struct lowered *lower(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                      const struct lower_options *options, struct status *status);
+
+// The passes in order, as text: name, what it does, whether it may be skipped.
+void lower_list_passes(struct text *out);
+
+#endif
