@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// From emitted text to something that runs: the CPU target (cpu.c), NVRTC (nvrtc.c), the object cache (cache.c),
+// configs as JSON (config_json.c) and what to compile in (specialize.c). Private to runtime/.
+//
+// Failures are `struct status` values whose reason lives in the arena of the call. The first word of the code says
+// what kind of failure it is, and so which exit code the program ends with (status_result in runtime.h):
+//   file.…      a file can't be read or written             2, written: 1
+//   usage.…     an option or its value is wrong             2
+//   config.…    a config is malformed or doesn't fit        1
+//   check.…     a comparison failed                         1
+//   missing.…   no C compiler, no NVRTC, no device          3
+//   lowering.…  codegen.…   the config can't be done        4
+//   launch.…    an argument is wrong, a launch failed       5
+//   evaluate.…  the reference evaluator found a fault       1
+//   internal.…  tilec is wrong                             70
+#ifndef TILEC_RUNTIME_BUILD_H
+#define TILEC_RUNTIME_BUILD_H
+
+#include "codegen/codegen.h"
+#include "frontend/frontend.h"
+
+// A status that isn't ok, its reason printf-formatted into `arena`.
+struct status status_failed(struct arena *arena, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// ---------------------------------------------------------------------------------------------- the CPU target (cpu.c)
+
+struct cpu_request {
+    const struct ir_kernel *kernel;   // checked, under the specialization that the tensors have
+    const struct config *config;      // NULL: config_default
+    struct ir_bindings bindings;      // every dimension's value, every scalar's
+    const struct ir_tensor *tensors;  // by parameter index; scalars and absent tensors have data NULL. Outputs are allocated.
+    bool checked;                     // asserts and index checks are kept
+    const char *source;               // C text to build in place of the emitted one, or NULL
+    size_t source_length;
+    const char *keep;                 // a folder that gets the emitted .c, or NULL
+};
+
+// Lowers for the CPU target, emits C, builds it (or takes it from the cache), fills the outputs that have a fill and
+// runs the launch plan. 32-bit indices and 16-byte accesses are used where the actual tensors allow them.
+// Not ok: lowering.…, codegen.…, missing.compiler (no C compiler; the reason has the command that installs one),
+// internal.compiler (the compiler refuses what was emitted), launch.….
+struct status cpu_execute(struct arena *arena, const struct cpu_request *request);
+
+// A built and loaded shared object. Closed by cpu_close.
+struct cpu_object;
+struct status cpu_build(struct arena *arena, const char *text, size_t length, struct cpu_object **object);
+void *cpu_symbol(const struct cpu_object *object, const char *name);  // NULL if there is none
+void cpu_close(struct cpu_object *object);
+// The C compiler that would be used, by full path, or NULL: $CC, cc, gcc, clang in turn.
+const char *cpu_compiler(struct arena *arena);
+
+// Runs a launch plan on the host with an already loaded object.
+struct status cpu_launch(struct arena *arena, const struct cpu_object *object, const struct launch_plan *plan,
+                         const struct ir_bindings *bindings, const struct ir_tensor *tensors);
+
+// ---------------------------------------------------------------------------------------------- the object cache (cache.c)
+
+enum { CACHE_KEY_BYTES = 64 };  // hexadecimal digits of SHA-256
+struct cache_key {
+    char hex[CACHE_KEY_BYTES + 1];
+};
+struct cache_part {  // the key covers each part's bytes and length
+    const void *data;
+    size_t length;
+};
+struct cache_key cache_hash(const struct cache_part *parts, int count);
+
+// The folder of objects, made if need be (0700): $TILEC_CACHE_DIR, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec.
+// NULL with a reason if there is none that only this user can write to; everything works without.
+const char *cache_folder(struct arena *arena, const char **reason);
+// An entry's bytes on a file descriptor opened for reading, verified (owner, mode, key, length, SHA-256), or -1: a
+// miss, whatever the cause. The payload starts at offset 0 and has *length bytes. The caller closes it.
+int cache_open(const char *folder, const struct cache_key *key, size_t *length);
+// Stores an entry: temporary file, fsync, rename. False if it couldn't, which costs only time.
+bool cache_store(const char *folder, const struct cache_key *key, const void *data, size_t length);
+
+// ---------------------------------------------------------------------------------------------- NVRTC (nvrtc.c)
+
+struct nvrtc;  // the opened library; freed by nvrtc_close
+// Not ok: missing.nvrtc, with what was looked for.
+struct status nvrtc_open(struct arena *arena, struct nvrtc **nvrtc);
+void nvrtc_close(struct nvrtc *nvrtc);
+const char *nvrtc_path(const struct nvrtc *nvrtc);
+void nvrtc_version(const struct nvrtc *nvrtc, int *major, int *minor);
+int nvrtc_architectures(const struct nvrtc *nvrtc, const int **architectures);  // count; 80, 90, …
+
+struct cuda_usage {  // of one kernel, from ptxas
+    const char *name;
+    int registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes, constant_bytes, barriers;
+};
+struct cuda_binary {
+    const char *data;  // in the arena
+    size_t length;
+    bool ptx;
+    const char *log;   // the compiler's messages, "" if none
+    int usage_count;   // 0 for PTX
+    struct cuda_usage *usage;
+};
+// Compiles CUDA C for `target` to a cubin, or to PTX. Not ok: missing.architecture (NVRTC doesn't know the target; the
+// reason lists those it does), internal.nvrtc (it refuses the text; the reason is its log), missing.nvrtc.
+struct status nvrtc_compile(struct arena *arena, const struct nvrtc *nvrtc, const char *text, const char *name,
+                            struct target target, bool ptx, struct cuda_binary *binary);
+
+// "sm_90a" to a target. False if it isn't spelled like one.
+bool target_parse(const char *text, struct target *target);
+const char *target_name(struct arena *arena, struct target target);  // "sm_90a", "cpu"
+
+// ---------------------------------------------------------------------------------------------- configs as JSON (config_json.c)
+
+// Reads a config for `kernel`. Keys that are left out keep the value of the default config. Strict: unknown and
+// repeated keys, wrong types, junk behind the end and newer formats are refused with the place in the text.
+struct status config_parse(struct arena *arena, const struct ir_kernel *kernel, const char *text, size_t length,
+                           struct config **config);
+struct status config_load(struct arena *arena, const struct ir_kernel *kernel, const char *path, struct config **config);
+// The JSON text of a config. `minimal` drops what the default config has anyway.
+void config_print(struct text *out, const struct ir_kernel *kernel, const struct config *config, bool minimal);
+// Writes `text` to `path` so that a reader sees the old file or the new one: temporary file, fsync, rename.
+struct status file_save(struct arena *arena, const char *path, const char *text, size_t length);
+
+// ---------------------------------------------------------------------------------------------- sources (source.c)
+
+// Reads a file whole. NULL with a reason ("no such file", "is a folder", "larger than 64 MiB", …).
+const struct source *source_read(struct arena *arena, const char *path, const char **reason);
+// The loader for imports: paths are relative to the importing file's folder.
+extern const struct frontend_loader source_loader;
+
+// ---------------------------------------------------------------------------------------------- what to compile in (specialize.c)
+
+// Bit d: dimension d is batch-like (the extent of a loop at the top, or one that a jagged axis indexes) and so stays
+// dynamic unless asked otherwise; the other dimensions are inner ones and are compiled in when their values are known.
+uint64_t batch_dimensions(const struct ir_kernel *kernel);
+
+#endif
