@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of runtime/ share: the handles of tilec.h, opened up, and the way from statuses to reports.
+// Private to runtime/.
+#ifndef TILEC_RUNTIME_RUNTIME_H
+#define TILEC_RUNTIME_RUNTIME_H
+
+#include "runtime/build.h"
+#include "runtime/tilec.h"
+
+#define TILEC_VERSION "0.1.0"
+
+struct tilec_program {
+    struct arena *arena;
+    const struct source *source;
+    struct ast_file *file;
+};
+
+struct tilec_kernel {
+    struct arena *arena;
+    tilec_program *program;
+    struct ir_kernel *ir;
+};
+
+struct tilec_config {
+    struct arena *arena;
+    tilec_kernel *kernel;
+    struct config *config;
+};
+
+// The result that belongs to a status, by the first word of its code (build.h has the list).
+tilec_result status_result(const struct status *status);
+// Adds a status that isn't ok, or every message of `diagnostics`, to the report. The report keeps copies. Both return
+// the result that the call should return.
+tilec_result report_status(tilec_report *report, const struct status *status);
+tilec_result report_diagnostics(tilec_report *report, const struct diagnostics *diagnostics);
+// An error without a place.
+tilec_result report_failed(tilec_report *report, const char *code, const char *help, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// Takes over the buffer of `text`; never NULL data.
+tilec_text text_take(struct text *text);
+// A JSON string with its quotes. Bytes that aren't UTF-8 become U+FFFD.
+void json_string(struct text *out, const char *string);
+
+// Reads the command line's spelling of a specialization for a kernel of `file`. Not ok: usage.… naming the option.
+struct status specialization_read(struct arena *arena, const struct signature *signature,
+                                  const struct tilec_specialization *given, struct specialization *specialization);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// libtilec: the tile compiler as a C library. The one public header of runtime/, and all that the program needs.
+//
+// Handles are opaque; each has an owner, the caller who was given it, and a function that frees it (NULL is fine).
+// Failures are values: a call returns a tilec_result, and what went wrong in words is in the tilec_report it was given.
+// Nothing here prints, exits or keeps process-wide state. Two threads may work at once on handles of their own.
+// Texts that a handle returns live as long as the handle; a tilec_text is the caller's. C99.
+#ifndef TILEC_H
+#define TILEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a call came to; also the exit code of the program.
+typedef enum tilec_result {
+    TILEC_OK = 0,
+    TILEC_WRONG = 1,        // the program, a config or a check is wrong
+    TILEC_USAGE = 2,        // an option, a name or a file that isn't there
+    TILEC_MISSING = 3,      // something is missing: a C compiler, NVRTC, a device
+    TILEC_NO_CONFIG = 4,    // the config can't be lowered
+    TILEC_LAUNCH = 5,       // an argument is wrong, or the launch failed
+    TILEC_INTERNAL = 70,    // a fault of tilec
+    TILEC_INTERRUPTED = 130
+} tilec_result;
+
+const char *tilec_version(void);  // "0.1.0"
+
+// Bytes on the heap, with a NUL behind them that `length` doesn't count. Free with tilec_text_free.
+typedef struct tilec_text {
+    char *data;
+    size_t length;
+} tilec_text;
+void tilec_text_free(tilec_text *text);
+
+// ------------------------------------------------------------------------------------------------ reports
+
+// Collects messages in the order they arose; the same message about the same place is kept once.
+typedef struct tilec_report tilec_report;
+tilec_report *tilec_report_new(void);
+void tilec_report_free(tilec_report *report);
+
+enum tilec_severity { TILEC_ERROR, TILEC_WARNING };
+struct tilec_message {
+    enum tilec_severity severity;
+    const char *code;        // "E0203", "lowering.threads"; stable
+    const char *message;     // what is wrong
+    const char *help;        // the mend, or NULL
+    const char *path;        // the file it is about, or NULL
+    int line, column;        // from 1; 0: no place
+    size_t begin, end;       // the same place in bytes
+    const char *plain;       // as a person reads it, the source line underlined; ends with a line break
+    const char *coloured;    // the same with terminal colours
+};
+int tilec_report_count(const tilec_report *report);
+struct tilec_message tilec_report_message(const tilec_report *report, int index);
+tilec_text tilec_report_json(const tilec_report *report);  // an array of objects
+
+// ------------------------------------------------------------------------------------------------ programs
+
+// A .tile file with everything it imports.
+typedef struct tilec_program tilec_program;
+// NULL in *program unless TILEC_OK. "-" reads standard input.
+tilec_result tilec_program_load(const char *path, tilec_report *report, tilec_program **program);
+tilec_result tilec_program_parse(const char *path, const char *text, size_t length, tilec_report *report,
+                                 tilec_program **program);
+void tilec_program_free(tilec_program *program);  // after its kernels
+int tilec_program_kernel_count(const tilec_program *program);
+const char *tilec_program_kernel_name(const tilec_program *program, int index);
+// Checks every const, fn and kernel, under every kind of element type.
+tilec_result tilec_program_check(tilec_program *program, tilec_report *report);
+tilec_text tilec_program_tree(const tilec_program *program);      // the syntax tree as text
+tilec_text tilec_program_describe(const tilec_program *program);  // kernels and their parameters, as JSON
+
+// ------------------------------------------------------------------------------------------------ kernels
+
+// What a kernel is specialized for, each spelled as on the command line. Missing element types are f32 and i64,
+// dimensions not given stay dynamic.
+struct tilec_specialization {
+    int type_count;
+    const char *const *types;     // "T=f16"
+    int dim_count;
+    const char *const *dims;      // "N=256": compiled in
+    int static_count;
+    const char *const *statics;   // names that must be compiled in
+    int dynamic_count;
+    const char *const *dynamics;  // names that must stay dynamic, though dims has a value
+    int absent_count;
+    const char *const *absent;    // optional tensors that are left out
+};
+
+// A kernel under one specialization, checked.
+typedef struct tilec_kernel tilec_kernel;
+// name NULL: the file's only kernel; TILEC_USAGE if it has several. The program must outlive the kernel.
+tilec_result tilec_kernel_check(tilec_program *program, const char *name, const struct tilec_specialization *specialization,
+                                tilec_report *report, tilec_kernel **kernel);
+void tilec_kernel_free(tilec_kernel *kernel);
+const char *tilec_kernel_name(const tilec_kernel *kernel);
+tilec_text tilec_kernel_ir(const tilec_kernel *kernel);  // the checked program as text
+
+// ------------------------------------------------------------------------------------------------ configs
+
+typedef struct tilec_config tilec_config;
+tilec_result tilec_config_default(tilec_kernel *kernel, tilec_config **config);
+// Draws one from the kernel's space and advances *seed. The same seed gives the same config on every machine.
+tilec_result tilec_config_random(tilec_kernel *kernel, uint64_t *seed, tilec_config **config);
+// Keys left out keep the default's value. TILEC_WRONG names unknown keys, wrong types and newer formats with their place.
+tilec_result tilec_config_load(tilec_kernel *kernel, const char *path, tilec_report *report, tilec_config **config);
+tilec_result tilec_config_parse(tilec_kernel *kernel, const char *text, size_t length, tilec_report *report,
+                                tilec_config **config);
+void tilec_config_free(tilec_config *config);  // before its kernel
+tilec_text tilec_config_json(const tilec_config *config, int minimal);  // minimal: without what the default has anyway
+tilec_result tilec_config_save(const tilec_config *config, const char *path, int minimal, tilec_report *report);  // atomic
+// Whether it fits the kernel and can be lowered for `target` ("sm_90", "cpu").
+tilec_result tilec_config_check(const tilec_config *config, const char *target, tilec_report *report);
+tilec_text tilec_config_space(tilec_kernel *kernel);  // knobs and their choices, as JSON
+
+// ------------------------------------------------------------------------------------------------ emitting
+
+struct tilec_emit_options {
+    const char *target;           // "sm_80", "sm_90a", "cpu"; NULL: sm_90
+    int index64;                  // index arithmetic in 64 bits
+    int unaligned;                // no 16-byte accesses
+    int checked;                  // keep asserts and index checks
+    const char *stop_after;       // a pass: lower no further, give no text
+    int skip_count;
+    const char *const *skips;     // passes to leave out (opt_…)
+    // Called with the program as text after checking ("checked") and after each pass; NULL: not called.
+    void (*stage)(void *data, const char *stage, const char *text, size_t length);
+    void *data;
+};
+// Lowers and emits. config NULL: the default. *text is empty after stop_after.
+tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
+                               tilec_report *report, tilec_text *text);
+// Whether an edited text still has every entry point of the emitted one. TILEC_WRONG names those it lacks.
+tilec_result tilec_kernel_fits(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
+                               const char *text, size_t length, tilec_report *report);
+tilec_text tilec_list_passes(void);
+tilec_text tilec_list_ops(void);
+
+// ------------------------------------------------------------------------------------------------ compiling
+
+// A cubin or PTX, with what ptxas said of each kernel in it.
+typedef struct tilec_binary tilec_binary;
+struct tilec_usage {
+    const char *kernel;
+    int registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes, constant_bytes, barriers;
+};
+// Compiles CUDA C with NVRTC, which is opened here. `name` is for its messages.
+tilec_result tilec_compile(const char *text, size_t length, const char *name, const char *architecture, int ptx,
+                           tilec_report *report, tilec_binary **binary);
+void tilec_binary_free(tilec_binary *binary);
+const void *tilec_binary_data(const tilec_binary *binary, size_t *length);
+const char *tilec_binary_architecture(const tilec_binary *binary);
+const char *tilec_binary_log(const tilec_binary *binary);  // warnings, "" if none
+int tilec_binary_usage_count(const tilec_binary *binary);  // 0 for PTX
+struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index);
+
+// ------------------------------------------------------------------------------------------------ files
+
+// Reads a file whole ("-": standard input); TILEC_USAGE with the reason in the report.
+tilec_result tilec_file_read(const char *path, tilec_report *report, tilec_text *text);
+// Writes a file so that a reader sees the old one or the new one.
+tilec_result tilec_file_save(const char *path, const void *data, size_t length, tilec_report *report);
+
+// ------------------------------------------------------------------------------------------------ help
+
+const char *tilec_explain(const char *code);  // the long explanation of a code, or NULL
+const char *tilec_code(int index);            // every code that has one; NULL behind the last
+
+// What tilec finds on this machine.
+typedef struct tilec_doctor tilec_doctor;
+struct tilec_finding {
+    const char *name;    // "C compiler"
+    int ok;
+    int needed;          // whether something doesn't work without it; else it is only slower or rarer
+    const char *detail;  // what was found, or what was looked for
+    const char *mend;    // what to do, or NULL
+};
+tilec_doctor *tilec_doctor_new(void);
+void tilec_doctor_free(tilec_doctor *doctor);
+int tilec_doctor_count(const tilec_doctor *doctor);
+struct tilec_finding tilec_doctor_finding(const tilec_doctor *doctor, int index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
