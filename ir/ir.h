@@ -105,8 +105,8 @@ struct ir_value {
 //                                        Where the predicate is false nothing is read and the value is 0.
 //   STORE      param, predicated         operands: indices, value, then the predicate. Value has the tensor's type.
 //   ATOMIC     param, reduction (SUM, MAX, MIN), predicated   as STORE
-//   REDUCE     reduction, over, predicated    operand: value (then predicate). Result: the value's type, on its axes
-//                                        without `over`; ARGMAX, ARGMIN give i64, the index on the one axis.
+//   REDUCE     reduction, over, predicated    operand: value (then predicate). Result: the value's type, on the axes of
+//                                        note [what a reduction stays on]; ARGMAX, ARGMIN give i64, the index on the one axis.
 //   SCAN       reduction (SUM PROD MAX MIN), over (one axis), predicated   inclusive, along one axis
 //   DOT        over, predicated          operands a, b: the sum over `over` of their product, in the computing type
 //   CAST       to the result's type
@@ -121,6 +121,13 @@ struct ir_value {
 //              values as arguments: the first those carried in, the second what the first yields; results are what
 //              the second yields. Each runs at the active points where the condition holds, or does not.
 //   YIELD      ends a region; operands: what it yields
+//
+// note [what a reduction stays on]: the axes of its operands and the parents of `over`, and of the conditions around it
+// (IF, while) that look at an axis of `over`, since which points are active depends on them; without `over`. So
+// sum[tk](1) is on the parents of tk, and under `if tk <= tq` on tq as well. ir_reduce, ir_scan (which keeps its axis)
+// and ir_dot work this out; a predicate makes the condition explicit, and conditions around no longer count.
+//
+// ir_op_new makes an operation's regions too, empty and owned by it.
 //   ASSERT     text                      PRINT: text
 struct ir_op {
     enum ir_opcode code;
@@ -208,7 +215,7 @@ struct ir_kernel {
     int value_count;         // ids given out
 };
 
-// ---------------------------------------------------------------------------------------------- building (builder.c)
+// ---------------------------------------------------------------------------------------------- building (builder.c, edit.c)
 
 // Operations are put before `before` in `region`, or at its end if `before` is NULL.
 struct ir_builder {
