@@ -2,11 +2,10 @@
 // Tensors on the host: files, generated data, binding arguments to a kernel, checking results, and the job of
 // `tilec run`. Private to runtime/; tilec.h wraps what the outside needs.
 //
-// Errors are `struct status` values whose code says whose fault it is, by its first part:
-//   usage.*    the request can't be read (exit 2)          program.*  the program has errors, see the diagnostics (1)
-//   launch.*   arguments don't fit the kernel or each other (5)   check.*    a result is wrong (1)
-//   file.*     a file can't be read or written (5)         memory.*   a tensor is too large (5)
-//   device.*   passed on from the executor
+// Errors are `struct status` values; the code's first part says whose fault it is (runtime/build.h):
+//   usage.*    the request can't be read                    program.*  the program has errors, see the diagnostics
+//   launch.*   arguments don't fit the kernel, each other, their file or this machine's memory
+//   check.*    a result is wrong                            file.read, file.write
 // Codes are static text, reasons live in the arena of the call and have no final period.
 #ifndef TILEC_RUNTIME_DATA_H
 #define TILEC_RUNTIME_DATA_H
