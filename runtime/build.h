@@ -4,15 +4,16 @@
 //
 // Failures are `struct status` values whose reason lives in the arena of the call. The first word of the code says
 // what kind of failure it is, and so which exit code the program ends with (status_result in runtime.h):
-//   file.…      a file can't be read or written             2, written: 1
-//   usage.…     an option or its value is wrong             2
-//   config.…    a config is malformed or doesn't fit        1
-//   check.…     a comparison failed                         1
-//   missing.…   no C compiler, no NVRTC, no device          3
-//   lowering.…  codegen.…   the config can't be done        4
-//   launch.…    an argument is wrong, a launch failed       5
-//   evaluate.…  the reference evaluator found a fault       1
-//   internal.…  tilec is wrong                             70
+//   usage.…     an option, its value or a file to read is wrong  2
+//   write.…     a file can't be written                          1
+//   config.…    a config is malformed or doesn't fit             1
+//   program.…   the program has errors, see the diagnostics      1
+//   check.…     a comparison failed                              1
+//   evaluate.…  the reference evaluator found a fault            1
+//   missing.…   no C compiler, no NVRTC, no device               3
+//   lowering.…  codegen.…   the config can't be done             4
+//   launch.… file.… memory.… device.…   an argument is wrong or too large, a launch failed   5
+//   internal.…  tilec is wrong                                  70
 #ifndef TILEC_RUNTIME_BUILD_H
 #define TILEC_RUNTIME_BUILD_H
 
@@ -65,14 +66,23 @@ struct cache_part {  // the key covers each part's bytes and length
 };
 struct cache_key cache_hash(const struct cache_part *parts, int count);
 
-// The folder of objects, made if need be (0700): $TILEC_CACHE_DIR, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec.
-// NULL with a reason if there is none that only this user can write to; everything works without.
-const char *cache_folder(struct arena *arena, const char **reason);
-// An entry's bytes on a file descriptor opened for reading, verified (owner, mode, key, length, SHA-256), or -1: a
-// miss, whatever the cause. The payload starts at offset 0 and has *length bytes. The caller closes it.
-int cache_open(const char *folder, const struct cache_key *key, size_t *length);
+// The folder of objects: objects/ under $TILEC_CACHE_DIR, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; made if need
+// be (0700). `folder` is -1, with a reason, if there is none that only this user can write to; all works without.
+struct cache {
+    int folder;          // descriptor
+    const char *path;    // for messages; NULL if none could be named
+    const char *reason;  // NULL if the folder is good
+};
+struct cache cache_open(struct arena *arena);
+void cache_close(struct cache *cache);
+// Whether the entry is there, whole and this user's own: owner, mode, key, length and SHA-256 are compared. Its bytes
+// go to `payload` unless that is NULL. False is a miss, whatever the cause.
+bool cache_read(const struct cache *cache, const struct cache_key *key, struct text *payload);
 // Stores an entry: temporary file, fsync, rename. False if it couldn't, which costs only time.
-bool cache_store(const char *folder, const struct cache_key *key, const void *data, size_t length);
+bool cache_store(const struct cache *cache, const struct cache_key *key, const void *data, size_t length);
+// A path under which dlopen finds the entry that cache_read has verified, even if folders above are renamed. The file
+// is the payload with a trailer behind it, which loaders of ELF files don't look at. Good while the cache is open.
+const char *cache_entry_path(struct arena *arena, const struct cache *cache, const struct cache_key *key);
 
 // ---------------------------------------------------------------------------------------------- NVRTC (nvrtc.c)
 

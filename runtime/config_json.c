@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: JSON text, or a config. Out: the other. Reading starts from the kernel's default config and overwrites what the
+// text names, so a file may be minimal and stays right when a default gets better; printing the result and reading
+// it again is the identity. Reading is strict: what isn't understood is refused, with its path ("axes.tm.block").
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+enum { CONFIG_FORMAT = 1 };
+
+// The knobs of an axis, once for reading and printing.
+static const struct axis_key {
+    const char *name;
+    size_t offset;
+} axis_keys[] = {
+    {"block", offsetof(struct config_axis, block)}, {"vector", offsetof(struct config_axis, vector)},
+    {"lanes", offsetof(struct config_axis, lanes)}, {"warps", offsetof(struct config_axis, warps)},
+    {"unroll", offsetof(struct config_axis, unroll)},
+};
+enum { AXIS_KEY_COUNT = sizeof axis_keys / sizeof *axis_keys };
+
+static int *axis_knob(struct config_axis *axis, int key)
+{
+    return (int *)(void *)((char *)axis + axis_keys[key].offset);
+}
+
+static int axis_knob_value(const struct config_axis *axis, int key)
+{
+    return *(const int *)(const void *)((const char *)axis + axis_keys[key].offset);
+}
+
+// ---------------------------------------------------------------------------------------------- reading
+
+struct reader {
+    struct arena *arena;
+    const struct ir_kernel *kernel;
+    struct config *config;
+    struct status status;
+};
+
+static bool refuse(struct reader *reader, const char *path, const char *what)
+{
+    if (reader->status.ok) reader->status = status_failed(reader->arena, "config.json", "%s: %s", path, what);
+    return false;
+}
+
+static const char *type_words(const cJSON *item)
+{
+    if (cJSON_IsBool(item)) return "true or false";
+    if (cJSON_IsNumber(item)) return "a number";
+    if (cJSON_IsString(item)) return "a string";
+    if (cJSON_IsArray(item)) return "an array";
+    return cJSON_IsObject(item) ? "an object" : "null";
+}
+
+static bool refuse_type(struct reader *reader, const char *path, const char *wanted, const cJSON *item)
+{
+    return refuse(reader, path, arena_printf(reader->arena, "wants %s, has %s", wanted, type_words(item)));
+}
+
+static bool read_integer(struct reader *reader, const char *path, const cJSON *item, int *value)
+{
+    if (!cJSON_IsNumber(item)) return refuse_type(reader, path, "an integer", item);
+    double number = item->valuedouble;
+    if (!(number >= 0 && number <= 1 << 30) || number != (double)(int)number)
+        return refuse(reader, path, "wants an integer from 0 to 2^30");
+    *value = (int)number;
+    return true;
+}
+
+static bool read_bool(struct reader *reader, const char *path, const cJSON *item, bool *value)
+{
+    if (!cJSON_IsBool(item)) return refuse_type(reader, path, "true or false", item);
+    *value = cJSON_IsTrue(item);
+    return true;
+}
+
+static bool no_duplicates(struct reader *reader, const char *path, const cJSON *object)
+{
+    for (const cJSON *item = object->child; item; item = item->next)
+        for (const cJSON *other = object->child; other != item; other = other->next)
+            if (strcmp(item->string, other->string) == 0)
+                return refuse(reader, arena_printf(reader->arena, "%s%s", path, item->string), "the key is there twice");
+    return true;
+}
+
+static const char *axis_names(struct reader *reader)
+{
+    const char *names = "";
+    for (int i = 0; i < reader->config->axis_count; i++)
+        names = arena_printf(reader->arena, "%s%s%s", names, i ? ", " : "", reader->config->axes[i].name);
+    return names;
+}
+
+static bool refuse_axis(struct reader *reader, const char *path)
+{
+    return refuse(reader, path, arena_printf(reader->arena, "kernel %s has no axis of that name; it has %s",
+                                             reader->kernel->name, axis_names(reader)));
+}
+
+static bool read_axis(struct reader *reader, const char *path, const cJSON *object, struct config_axis *axis)
+{
+    if (!cJSON_IsObject(object)) return refuse_type(reader, path, "an object", object);
+    if (!no_duplicates(reader, arena_printf(reader->arena, "%s.", path), object)) return false;
+    for (const cJSON *item = object->child; item; item = item->next) {
+        const char *place = arena_printf(reader->arena, "%s.%s", path, item->string);
+        int key = 0;
+        while (key < AXIS_KEY_COUNT && strcmp(axis_keys[key].name, item->string) != 0) key++;
+        if (key == AXIS_KEY_COUNT)
+            return refuse(reader, place, "no such key; an axis has block, vector, lanes, warps, unroll");
+        if (!read_integer(reader, place, item, axis_knob(axis, key))) return false;
+    }
+    return true;
+}
+
+static bool read_axes(struct reader *reader, const char *path, const cJSON *item)
+{
+    if (!cJSON_IsObject(item)) return refuse_type(reader, path, "an object", item);
+    if (!no_duplicates(reader, "axes.", item)) return false;
+    for (const cJSON *axis = item->child; axis; axis = axis->next) {
+        const char *place = arena_printf(reader->arena, "axes.%s", axis->string);
+        struct config_axis *found = config_axis_named(reader->config, axis->string);
+        if (!found) return refuse_axis(reader, place);
+        if (!read_axis(reader, place, axis, found)) return false;
+    }
+    return true;
+}
+
+static bool read_grid(struct reader *reader, const char *path, const cJSON *item)
+{
+    if (!cJSON_IsArray(item)) return refuse_type(reader, path, "an array of axis names", item);
+    struct config *config = reader->config;
+    config->grid_count = 0;
+    config->grid = ARENA_ARRAY(reader->arena, const char *, cJSON_GetArraySize(item) + 1);
+    for (const cJSON *name = item->child; name; name = name->next) {
+        const char *place = arena_printf(reader->arena, "grid[%d]", config->grid_count);
+        if (!cJSON_IsString(name)) return refuse_type(reader, place, "the name of an axis", name);
+        const struct config_axis *axis = config_axis_named(config, name->valuestring);
+        if (!axis) return refuse_axis(reader, arena_printf(reader->arena, "%s \"%s\"", place, name->valuestring));
+        for (int i = 0; i < config->grid_count; i++)
+            if (strcmp(config->grid[i], axis->name) == 0) return refuse(reader, place, "the axis is there twice");
+        config->grid[config->grid_count++] = axis->name;
+    }
+    return true;
+}
+
+static bool read_format(struct reader *reader, const char *path, const cJSON *item)
+{
+    int format = 0;
+    if (!read_integer(reader, path, item, &format)) return false;
+    if (format == CONFIG_FORMAT) return true;
+    if (format == 0) return refuse(reader, path, "formats begin at 1");
+    return refuse(reader, path, arena_printf(reader->arena, "the file has format %d, this tilec (%s) reads format %d: "
+                                             "use a newer tilec", format, TILEC_VERSION, CONFIG_FORMAT));
+}
+
+static bool read_kernel(struct reader *reader, const char *path, const cJSON *item)
+{
+    if (!cJSON_IsString(item)) return refuse_type(reader, path, "the name of a kernel", item);
+    if (strcmp(item->valuestring, reader->kernel->name) == 0) return true;
+    return refuse(reader, path, arena_printf(reader->arena, "the config is for kernel %s, not for %s", item->valuestring,
+                                             reader->kernel->name));
+}
+
+static bool read_strategy(struct reader *reader, const char *path, const cJSON *item)
+{
+    if (!cJSON_IsString(item)) return refuse_type(reader, path, "a string", item);
+    if (config_strategy_named(item->valuestring, &reader->config->strategy)) return true;
+    return refuse(reader, path, arena_printf(reader->arena, "there is no strategy %s; there is rows", item->valuestring));
+}
+
+static bool read_peel(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->peel);
+}
+
+static bool read_late(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->late);
+}
+
+static bool read_min_blocks(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->min_blocks);
+}
+
+static const struct {
+    const char *name;
+    bool (*read)(struct reader *reader, const char *path, const cJSON *item);
+} keys[] = {
+    {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
+    {"strategy", read_strategy}, {"peel", read_peel}, {"late", read_late}, {"min_blocks", read_min_blocks},
+};
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+static bool read_config(struct reader *reader, const cJSON *root)
+{
+    if (!cJSON_IsObject(root)) return refuse_type(reader, "the config", "an object", root);
+    if (!no_duplicates(reader, "", root)) return false;
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
+    if (!format) return refuse(reader, "format", "the key is missing; write \"format\": 1");
+    if (!read_format(reader, "format", format)) return false;  // first: a newer format may have keys unknown here
+    for (const cJSON *item = root->child; item; item = item->next) {
+        int key = 0;
+        while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
+        if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
+                                                                  "strategy, peel, late, min_blocks");
+        if (!keys[key].read(reader, item->string, item)) return false;
+    }
+    return true;
+}
+
+// Syntax errors have a place in the text: it is shown as in a program.
+static struct status refuse_syntax(struct arena *arena, const char *path, const char *text, size_t length, const char *end)
+{
+    struct source *source = ARENA_NEW(arena, struct source);
+    *source = (struct source){path, arena_copy(arena, text, length), length};
+    size_t at = end && end >= text && end <= text + length ? (size_t)(end - text) : length;
+    struct status status = status_failed(arena, "config.json", at >= length ? "the JSON ends too early" : "no valid JSON here");
+    status.span = (struct span){source, (uint32_t)at, (uint32_t)(at < length ? at + 1 : at)};
+    return status;
+}
+
+static struct status parse(struct arena *arena, const struct ir_kernel *kernel, const char *path, const char *text,
+                           size_t length, struct config **config)
+{
+    *config = NULL;
+    text = arena_copy(arena, text, length);
+    const char *end = memchr(text, 0, length);
+    if (end) return refuse_syntax(arena, path, text, length, end);
+    cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
+    if (!root) return refuse_syntax(arena, path, text, length, end);
+    struct reader reader = {arena, kernel, config_default(arena, kernel), STATUS_OK};
+    bool ok = read_config(&reader, root);
+    cJSON_Delete(root);
+    if (ok) reader.status = config_check(arena, kernel, reader.config);
+    if (!reader.status.ok)
+        reader.status.reason = arena_printf(arena, "%s%s%s", path ? path : "", path ? ": " : "", reader.status.reason);
+    if (reader.status.ok) *config = reader.config;
+    return reader.status;
+}
+
+struct status config_parse(struct arena *arena, const struct ir_kernel *kernel, const char *text, size_t length,
+                           struct config **config)
+{
+    return parse(arena, kernel, NULL, text, length, config);
+}
+
+struct status config_load(struct arena *arena, const struct ir_kernel *kernel, const char *path, struct config **config)
+{
+    const char *reason = NULL;
+    *config = NULL;
+    const struct source *source = source_read(arena, path, &reason);
+    if (!source) return status_failed(arena, "usage.file", "can't read the config %s: %s", path, reason);
+    return parse(arena, kernel, source->path, source->text, source->length, config);
+}
+
+// ---------------------------------------------------------------------------------------------- printing
+
+// The knobs of an axis that are to be written: all of them, or those that differ from `standard`.
+static void print_axis(struct text *out, const struct config_axis *axis, const struct config_axis *standard, int *written)
+{
+    int count = 0;
+    for (int key = 0; key < AXIS_KEY_COUNT; key++) {
+        int value = axis_knob_value(axis, key);
+        if (standard && value == axis_knob_value(standard, key)) continue;
+        if (count == 0) {
+            text_add(out, (*written)++ ? ",\n    " : "\n    ");
+            json_string(out, axis->name);
+            text_add(out, ": {");
+        }
+        text_printf(out, "%s\"%s\": %d", count++ ? ", " : "", axis_keys[key].name, value);
+    }
+    if (count) text_add(out, "}");
+}
+
+static void print_axes(struct text *out, const struct config *config, const struct config *standard)
+{
+    struct text axes = {0};
+    int written = 0;
+    for (int i = 0; i < config->axis_count; i++)
+        print_axis(&axes, &config->axes[i], standard ? config_axis_named(standard, config->axes[i].name) : NULL, &written);
+    if (written) text_printf(out, ",\n  \"axes\": {%s\n  }", axes.data);
+    text_free(&axes);
+}
+
+static bool same_grid(const struct config *a, const struct config *b)
+{
+    if (a->grid_count != b->grid_count) return false;
+    for (int i = 0; i < a->grid_count; i++)
+        if (strcmp(a->grid[i], b->grid[i]) != 0) return false;
+    return true;
+}
+
+static void print_grid(struct text *out, const struct config *config)
+{
+    text_add(out, ",\n  \"grid\": [");
+    for (int i = 0; i < config->grid_count; i++) {
+        text_add(out, i ? ", " : "");
+        json_string(out, config->grid[i]);
+    }
+    text_add(out, "]");
+}
+
+void config_print(struct text *out, const struct ir_kernel *kernel, const struct config *config, bool minimal)
+{
+    struct arena *arena = minimal ? arena_new() : NULL;
+    const struct config *standard = arena ? config_default(arena, kernel) : NULL;
+    text_printf(out, "{\n  \"format\": %d,\n  \"kernel\": ", CONFIG_FORMAT);
+    json_string(out, kernel->name);
+    print_axes(out, config, standard);
+    if (!standard || !same_grid(config, standard)) print_grid(out, config);
+    if (!standard || config->strategy != standard->strategy)
+        text_printf(out, ",\n  \"strategy\": \"%s\"", config_strategy_name(config->strategy));
+    if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
+    if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
+    if (!standard || config->min_blocks != standard->min_blocks)
+        text_printf(out, ",\n  \"min_blocks\": %d", config->min_blocks);
+    text_add(out, "\n}");
+    if (arena) arena_free(arena);
+}
