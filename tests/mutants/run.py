@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants faults, one at a time, in a copy of the source, and fails where the suite that should notice stays green.
+
+    run.py [--sample N] [--seed S] [--only NAME]
+
+faults.txt has the faults, each a paragraph:
+
+    NAME: what is broken
+    in FILE, seen by SUITE
+    - the text to find, which stands in the file exactly once (several lines: several "-")
+    + what stands there instead
+
+A fault whose text isn't found, or that doesn't compile, is an error of the list. Suites must be green before.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+HEAD = re.compile(r"in (\S+), seen by (\w+)$")
+
+
+class Fault:
+    def __init__(self, paragraph):
+        lines = paragraph.splitlines()
+        self.name, self.what = lines[0].split(": ", 1)
+        match = HEAD.match(lines[1])
+        if not match:
+            sys.exit(f"{self.name}: no line \"in FILE, seen by SUITE\"")
+        self.file, self.suite = match.groups()
+        self.find = "\n".join(line[2:] for line in lines[2:] if line.startswith("-"))
+        self.replace = "\n".join(line[2:] for line in lines[2:] if line.startswith("+"))
+
+
+def read_faults():
+    text = (HERE / "faults.txt").read_text(encoding="utf-8")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    return [Fault(paragraph) for paragraph in re.split(r"\n\s*\n", text.strip())]
+
+
+def run(*command, folder):
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def copy_source(folder):
+    """The tree as it is, without what is built or kept by git."""
+    source = folder / "source"
+    shutil.copytree(ROOT, source, ignore=lambda at, names: [n for n in names if n in {".git", "__pycache__"}
+                                                            or (n == "build" and pathlib.Path(at) == ROOT)])
+    done = run("meson", "setup", str(folder / "build"), str(source), folder=folder)
+    if done.returncode:
+        sys.exit(done.stdout)
+    return source
+
+
+def build(folder):
+    return run("ninja", "-C", str(folder / "build"), "--quiet", folder=folder)
+
+
+def suite_is_green(folder, suite):
+    """As `./dev test SUITE` sees it: Meson's own status is not asked, since it takes silence for success."""
+    log = folder / "build" / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    run("meson", "test", "-C", str(folder / "build"), "--no-rebuild", "--suite", suite, folder=folder)
+    done = run(sys.executable, str(ROOT / "tests" / "summary.py"), str(folder / "build"), folder=folder)
+    return done.returncode == 0, done.stdout
+
+
+def plant(folder, source, fault):
+    """What became of the fault: "caught", or the reason why it isn't."""
+    file = source / fault.file
+    before = file.read_text(encoding="utf-8")
+    if before.count(fault.find) != 1:
+        return f"the text to find stands {before.count(fault.find)} times in {fault.file}"
+    try:
+        file.write_text(before.replace(fault.find, fault.replace), encoding="utf-8")
+        done = build(folder)
+        if done.returncode:
+            return "doesn't compile:\n" + done.stdout
+        green, _ = suite_is_green(folder, fault.suite)
+        return f"suite {fault.suite} stays green" if green else "caught"
+    finally:
+        file.write_text(before, encoding="utf-8")
+
+
+def choose(faults, options):
+    if options.only:
+        faults = [fault for fault in faults if fault.name in options.only]
+    if options.sample and options.sample < len(faults):
+        faults = random.Random(options.seed).sample(faults, options.sample)
+    if not faults:
+        sys.exit("no such fault")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants faults and fails where the tests stay green.")
+    parser.add_argument("--sample", type=int, help="only so many of them")
+    parser.add_argument("--seed", type=int, default=1, help="which sample")
+    parser.add_argument("--only", action="append", help="only this one (may be repeated)")
+    options = parser.parse_args()
+    faults = choose(read_faults(), options)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="tilec-mutants-") as name:
+        folder = pathlib.Path(name)
+        source = copy_source(folder)
+        done = build(folder)
+        if done.returncode:
+            sys.exit(done.stdout)
+        for suite in sorted({fault.suite for fault in faults}):
+            green, said = suite_is_green(folder, suite)
+            if not green:
+                sys.exit(f"suite {suite} is not green without a fault:\n{said}")
+        for fault in faults:
+            outcome = plant(folder, source, fault)
+            missed += outcome != "caught"
+            print(f"{'ok' if outcome == 'caught' else 'NOT CAUGHT'}: {fault.name}: {fault.what}"
+                  + ("" if outcome == "caught" else f": {outcome}"), flush=True)
+    print(f"{len(faults) - missed} of {len(faults)} faults were caught")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
