@@ -5,7 +5,7 @@
 // Errors are `struct status` values; the code's first part says whose fault it is (runtime/build.h):
 //   usage.*    the request can't be read                    program.*  the program has errors, see the diagnostics
 //   launch.*   arguments don't fit the kernel, each other, their file or this machine's memory
-//   check.*    a result is wrong                            file.read, file.write
+//   check.*    a result is wrong                            file.read, write.npy
 // Codes are static text, reasons live in the arena of the call and have no final period.
 #ifndef TILEC_RUNTIME_DATA_H
 #define TILEC_RUNTIME_DATA_H
@@ -151,7 +151,10 @@ struct bind_request {
     int type_count;
     const char *const *types;           // "T=f16"
     int static_count;
-    const char *const *statics;         // dimensions to compile in; those of full axes always are
+    const char *const *statics;         // dimensions to compile in
+    int dynamic_count;
+    const char *const *dynamics;        // dimensions to leave open
+    bool compile_in;                    // compile in what batch_dimensions() doesn't name
     uint64_t seed;
     bool validate;                      // offsets and lengths
 };
@@ -176,6 +179,7 @@ struct compare_options {
     int64_t reduction_length;  // numbers that one result sums up; 1 if none
     bool rounded;              // an integer made from a floating number: off by one is no fault
     bool sampled;              // where the reference is poison nothing was computed: not compared
+    double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
     double scale;              // 0: 1; multiplies the tolerance
 };
 struct comparison {
@@ -187,6 +191,9 @@ struct comparison {
     struct ir_scalar value, reference;  // there
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };
+// Floating elements may differ by
+//   4 u |reference| + 2 u RMS + 16 c (1 + sqrt(length)) RMS, u and c the unit roundoffs of the type and of what it computes in,
+// RMS that of the reference's finite elements. NaN and infinities must agree; integers too; poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);
 // "largest error 1.2e-07 (tolerance 3e-06) at out[3, 17]: 1.5, reference 1.4999999"
@@ -233,6 +240,8 @@ struct status run(struct arena *arena, const struct run_request *request, struct
                   struct run_result *result);
 void run_free(struct run_result *result);
 
+// At most `digits` significant digits, and no more than the type needs to be read back. Locale-free.
+void number_print(struct text *out, enum ir_type type, struct ir_scalar value, int digits);
 // Type, shape, smallest, largest, mean, first values, in a few lines.
 void summary_print(struct text *out, const char *name, const struct ir_tensor *view);
 

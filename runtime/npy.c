@@ -283,7 +283,7 @@ struct status npy_parse(struct arena *arena, const char *path, const unsigned ch
 
 static struct status cannot(struct arena *arena, const char *what, const char *path, int error)
 {
-    return status_failed(arena, strcmp(what, "read") == 0 ? "file.read" : "file.write", "can't %s %s: %s", what, path, strerror(error));
+    return status_failed(arena, strcmp(what, "read") == 0 ? "file.read" : "write.npy", "can't %s %s: %s", what, path, strerror(error));
 }
 
 // Reads exactly `length` bytes unless the file ends before; returns how many, or -1 with errno.

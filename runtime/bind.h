@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What arguments.c hands to bind.c: arguments that are read and typed, of a kernel that is checked.
+// Private to these two files.
+#ifndef TILEC_RUNTIME_BIND_H
+#define TILEC_RUNTIME_BIND_H
+
+#include "runtime/data.h"
+
+enum argument_kind { ARGUMENT_ABSENT, ARGUMENT_FILE, ARGUMENT_GENERATED, ARGUMENT_NUMBER };
+
+// One for each parameter of the signature, in its order.
+struct argument {
+    enum argument_kind kind;
+    const char *text;            // VALUE as written
+    const char *path;            // ARGUMENT_FILE
+    struct tensor file;          // its contents, until bind.c moves them
+    struct generator generator;
+};
+
+struct arguments {
+    struct arena *arena;
+    const struct bind_request *request;
+    struct diagnostics *diagnostics;
+    struct signature *signature;
+    struct argument *items;
+    struct specialization specialization;
+    struct ir_kernel *kernel;
+};
+
+// Chooses the kernel, reads arguments and files, infers types, checks the kernel. Call arguments_free in any case.
+struct status arguments_read(struct arena *arena, const struct bind_request *request, struct diagnostics *diagnostics,
+                             struct arguments *arguments);
+// Checks the kernel under arguments->specialization.
+struct status arguments_check_kernel(struct arguments *arguments);
+void arguments_free(struct arguments *arguments);
+// "NAME=VALUE" at its first "=", both without surrounding spaces. False if there is no name.
+bool split_assignment(struct arena *arena, const char *text, const char **name, const char **value);
+
+#endif

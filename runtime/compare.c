@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparing a result with the reference. In: two tensors of one type and shape. Out: whether they agree, and where
+// they differ most.
+// The one idea: rounding errors of a sum grow like the square root of its length and with the size of what is summed,
+// which the reference's root mean square stands for; a single small element says nothing about that.
+#include <float.h>
+#include <math.h>
+
+#include "runtime/data.h"
+
+enum { FEW_ELEMENTS = 32 };
+
+static double roundoff(enum ir_type type)
+{
+    switch (type) {
+    case TYPE_F16:
+        return 0x1p-11;
+    case TYPE_BF16:
+        return 0x1p-8;
+    case TYPE_F32:
+        return 0x1p-24;
+    default:
+        return 0x1p-53;
+    }
+}
+
+static double least_normal(enum ir_type type)
+{
+    return type == TYPE_F16 ? 0x1p-14 : type == TYPE_F64 ? DBL_MIN : FLT_MIN;
+}
+
+// What all elements have in common.
+struct measure {
+    enum ir_type type;
+    double relative, absolute;
+    bool rounded, sampled;
+};
+
+static struct measure measure_of(const struct ir_tensor *reference, const struct compare_options *options)
+{
+    struct measure measure = {.type = reference->type, .rounded = options->rounded, .sampled = options->sampled};
+    if (!ir_type_is_float(reference->type)) return measure;
+    int64_t count = tensor_elements(reference), finite = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double value = tensor_get(reference, i).number;
+        if (!isfinite(value)) continue;  // poison is a NaN
+        squares += value * value;
+        finite++;
+    }
+    double rms = finite ? sqrt(squares / (double)finite) : 0, scale = options->scale > 0 ? options->scale : 1;
+    if (finite < FEW_ELEMENTS && options->magnitude > rms) rms = options->magnitude;
+    double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
+    double unit = roundoff(measure.type), computing = roundoff(ir_type_compute(measure.type));
+    measure.relative = scale * 4 * unit;
+    measure.absolute = scale * (2 * unit * rms + 16 * computing * (1 + sqrt(length)) * rms) + least_normal(measure.type);
+    return measure;
+}
+
+// One element: NULL if it agrees, else why not.
+struct element {
+    const char *why;
+    double error, tolerance;
+};
+
+static struct element compare_floats(const struct measure *measure, double value, double reference)
+{
+    struct element element = {0};
+    if (isnan(reference) && isnan(value)) return element;
+    if (isnan(reference) || isnan(value)) {
+        element.why = isnan(value) ? "is NaN where the reference is a number" : "is a number where the reference is NaN";
+        element.error = INFINITY;
+        return element;
+    }
+    if (value == reference) return element;
+    element.error = fabs(value - reference);
+    element.tolerance = isinf(reference) ? 0 : measure->relative * fabs(reference) + measure->absolute;
+    if (!(element.error <= element.tolerance)) element.why = "differs from the reference";
+    return element;
+}
+
+static struct element compare_element(const struct measure *measure, const struct ir_tensor *value,
+                                      const struct ir_tensor *reference, int64_t index)
+{
+    if (tensor_is_poison(reference, index)) {
+        if (tensor_is_poison(value, index)) return (struct element){0};
+        return (struct element){.why = "was stored where the reference stores nothing", .error = INFINITY};
+    }
+    if (tensor_is_poison(value, index)) return (struct element){.why = "was never stored", .error = INFINITY};
+    struct ir_scalar a = tensor_get(value, index), b = tensor_get(reference, index);
+    if (ir_type_is_float(measure->type)) return compare_floats(measure, a.number, b.number);
+    struct element element = {.error = fabs((double)a.integer - (double)b.integer), .tolerance = measure->rounded};
+    if (a.integer != b.integer && element.error == 0) element.error = 1;
+    if (element.error > element.tolerance) element.why = "differs from the reference";
+    return element;
+}
+
+// How bad an element is: above 1, wrong.
+static double badness(const struct element *element)
+{
+    if (element->error == 0) return 0;
+    return element->tolerance > 0 ? element->error / element->tolerance : INFINITY;
+}
+
+struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
+                                  const struct compare_options *options)
+{
+    struct comparison result = {.ok = true, .where = -1};
+    struct measure measure = measure_of(reference, options);
+    int64_t count = tensor_elements(reference);
+    double worst = -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (measure.sampled && tensor_is_poison(reference, i)) continue;
+        struct element element = compare_element(&measure, value, reference, i);
+        result.compared++;
+        result.wrong += element.why != NULL;
+        if (badness(&element) <= worst) continue;
+        worst = badness(&element);
+        result.where = i;
+        result.largest_error = element.error;
+        result.tolerance = element.tolerance;
+        result.why = element.why;
+        result.value = tensor_get(value, i);
+        result.reference = tensor_get(reference, i);
+    }
+    result.ok = result.wrong == 0;
+    return result;
+}
+
+static void print_place(struct text *out, const char *name, const struct ir_tensor *view, int64_t index)
+{
+    int64_t position[IR_MAX_RANK];
+    for (int d = view->rank; d-- > 0; index /= view->shape[d]) position[d] = index % view->shape[d];
+    text_add(out, name);
+    for (int d = 0; d < view->rank; d++) text_printf(out, "%s%lld", d ? ", " : "[", (long long)position[d]);
+    if (view->rank) text_add(out, "]");
+}
+
+static void print_floating(struct text *out, double value)
+{
+    number_print(out, TYPE_F64, (struct ir_scalar){.number = value}, 3);
+}
+
+void comparison_print(struct text *out, const char *name, const struct ir_tensor *view, const struct comparison *comparison)
+{
+    if (comparison->where < 0) {
+        text_add(out, "nothing to compare");
+    } else if (comparison->ok && comparison->largest_error == 0) {
+        text_printf(out, "all %lld elements equal the reference", (long long)comparison->compared);
+    } else {
+        if (!comparison->ok) text_printf(out, "%lld of %lld elements are wrong; ", (long long)comparison->wrong, (long long)comparison->compared);
+        if (isfinite(comparison->largest_error)) {
+            text_add(out, "largest error ");
+            print_floating(out, comparison->largest_error);
+            text_add(out, comparison->tolerance > 0 ? ", allowed " : ", none allowed");
+            if (comparison->tolerance > 0) print_floating(out, comparison->tolerance);
+            text_add(out, ", at ");
+        }
+        print_place(out, name, view, comparison->where);
+        text_add(out, ": ");
+        number_print(out, view->type, comparison->value, 17);
+        if (comparison->why && !isfinite(comparison->largest_error)) text_printf(out, " %s", comparison->why);
+        text_add(out, ", reference ");
+        number_print(out, view->type, comparison->reference, 17);
+    }
+    text_add(out, "\n");
+}
