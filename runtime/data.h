@@ -220,6 +220,7 @@ struct run_request {
 };
 struct run_output {
     const char *name;
+    int param;
     struct ir_tensor view;       // the bound tensor
     bool checked;
     struct comparison comparison;

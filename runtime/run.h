@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run.c and check.c share: one run under way. Private to these two files.
+#ifndef TILEC_RUNTIME_RUN_H
+#define TILEC_RUNTIME_RUN_H
+
+#include "runtime/data.h"
+
+struct running {
+    struct arena *arena;
+    const struct run_request *request;
+    struct run_result *result;
+    struct bound *bound;
+    int64_t check_points;
+    // For the check, by parameter: what the reference computes, and what inout tensors held before.
+    struct tensor *references, *before;
+};
+
+// Copies what the execution will overwrite.
+struct status check_prepare(struct running *running);
+// Evaluates the reference, all of it or a sample of rows, and compares every output. Not ok: the evaluator's own status.
+struct status check_outputs(struct running *running);
+void check_free(struct running *running);
+
+#endif
