@@ -86,6 +86,9 @@ struct axis_layout {
     int block, vector, lanes, warps, registers, unroll;
     int lane_shift, warp_shift;  // the axis's lane coordinate is (lane >> lane_shift) & (lanes - 1); warps alike
     enum axis_place place;
+    bool covered;  // a guard inside the loop implies the axis's bound
+    bool exact;    // every tile is full: no bound needs a check
+    bool single;   // the loop runs at most one tile: what a peeled loop left over
 };
 
 struct lowered {
@@ -93,10 +96,9 @@ struct lowered {
     struct axis_layout axes[IR_MAX_AXES];
     const struct config *config;
     struct lower_options options;
-    int warps;                   // per block; threads = 32 * warps, on the CPU 1
-    int lanes;                   // lanes in use; the others (if any) repeat lane 0's work and store nothing
+    int warps, lanes;            // per block, all axes together; threads = 32 * warps (on the CPU 1). Lanes beyond `lanes`
+                                 // repeat the work of the others and store nothing.
     uint64_t aligned;            // bit p: parameter p must be aligned to 16 bytes
-    int grid_axes[IR_MAX_AXES];  // per launch in order of kernel->body: see lowering/schedule.c
 };
 
 // Lowers a copy of `kernel` for `config`. NULL with a reason in `status` if it can't be done: code "lowering.…", words,

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What configs need to know of a kernel's axes, by name.
+#ifndef TILEC_LOWERING_AXES_H
+#define TILEC_LOWERING_AXES_H
+
+#include "lowering/lowering.h"
+
+enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_UNROLL = 8 };
+
+struct axis_use {
+    const char *name;
+    int loops;         // loops of this name
+    int depth;         // of the innermost of them; 0 at the top
+    bool top, inner;   // at least one loop at the top, below another
+    bool full, jagged;
+    bool spreadable;   // an inner loop that may go to the grid
+    int contiguous;    // accesses along it that are contiguous in memory
+    int64_t extent;    // the largest static one; 0 if none is static
+};
+
+struct axis_list {
+    int count;
+    struct axis_use items[IR_MAX_AXES];
+};
+
+struct axis_list axis_list(const struct ir_kernel *kernel);  // in order of first appearance
+bool axis_listed(const struct axis_list *list, const char *name);
+
+#endif

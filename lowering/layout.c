@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_layout: every axis gets its one layout from the config: how a tile's index bits are dealt out to vector, lane,
+// warp and register bits. A value's layout follows from its axes: spread over the threads of its own, repeated over the
+// others. On the CPU every bit is a register bit.
+//
+// Lanes go to the axis along which memory is contiguous first, so that neighbouring lanes touch neighbouring elements.
+#include <string.h>
+
+#include "lowering/pass.h"
+
+struct contiguity {
+    struct ir_kernel *kernel;
+    int count[IR_MAX_AXES];  // accesses whose last index moves by one along the axis
+};
+
+// Whether the value grows by exactly one along the axis: INDEX, or a sum of one such and others that lack the axis.
+static bool moves_by_one(const struct ir_value *value, int axis) {
+    if (value->region)
+        return false;
+    const struct ir_op *def = value->def;
+    if (def->code == OP_INDEX)
+        return def->axis == axis;
+    if (def->code != OP_ADD)
+        return false;
+    const struct ir_value *a = def->operands[0], *b = def->operands[1];
+    bool in_a = a->axes & AXIS_BIT(axis), in_b = b->axes & AXIS_BIT(axis);
+    return in_a != in_b && moves_by_one(in_a ? a : b, axis);
+}
+
+static void count_access(void *data, struct ir_op *op) {
+    struct contiguity *contiguity = data;
+    if (op->code != OP_LOAD && op->code != OP_STORE)
+        return;
+    int rank = contiguity->kernel->params[op->param].rank;
+    if (!rank)
+        return;
+    for (int a = 0; a < contiguity->kernel->axis_count; a++)
+        if (moves_by_one(op->operands[rank - 1], a))
+            contiguity->count[a]++;
+}
+
+void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]) {
+    struct contiguity contiguity = {.kernel = kernel};
+    walk_ops(kernel->body, count_access, &contiguity);
+    memcpy(counts, contiguity.count, sizeof contiguity.count);
+}
+
+// The config's axes by falling contiguity; equals keep their order from inside out.
+static void order_axes(struct pass_context *context, int *order) {
+    const struct config *config = context->config;
+    int counts[IR_MAX_AXES], weight[IR_MAX_AXES] = {0};
+    count_contiguous(context->kernel, counts);
+    for (int i = 0; i < config->axis_count; i++) {
+        for (int a = 0; a < context->kernel->axis_count; a++)
+            if (!strcmp(context->kernel->axes[a].name, config->axes[i].name))
+                weight[i] += counts[a];
+        int at = i;
+        while (at > 0 && weight[order[at - 1]] <= weight[i]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+    }
+}
+
+static struct axis_layout layout_of(const struct config_axis *axis, const struct target *target) {
+    struct axis_layout layout = {
+        .block = axis->block, .vector = axis->vector, .lanes = axis->lanes, .warps = axis->warps, .unroll = axis->unroll};
+    if (target->kind == TARGET_CPU)
+        layout.vector = layout.lanes = layout.warps = 1;
+    layout.registers = layout.block / (layout.vector * layout.lanes * layout.warps);
+    return layout;
+}
+
+static int bits_of(int power) {
+    return power <= 1 ? 0 : 1 + bits_of(power / 2);
+}
+
+static int full_block(const struct ir_axis *axis) {
+    int64_t extent;
+    int block = 1;
+    if (!axis->hi || !is_integer_constant(axis->hi, &extent))
+        return 0;
+    while (block < extent && block < 1 << 20)
+        block *= 2;
+    return block;
+}
+
+bool lower_layout(struct pass_context *context) {
+    struct lowered *out = context->out;
+    const struct config *config = context->config;
+    int order[IR_MAX_AXES], lane_bits = 0, warp_bits = 0;
+    order_axes(context, order);
+    for (int i = 0; i < config->axis_count; i++) {
+        const struct config_axis *axis = &config->axes[order[i]];
+        struct axis_layout layout = layout_of(axis, &out->options.target);
+        layout.lane_shift = lane_bits;
+        layout.warp_shift = warp_bits;
+        lane_bits += bits_of(layout.lanes);
+        warp_bits += bits_of(layout.warps);
+        for (int a = 0; a < context->kernel->axis_count; a++) {
+            const struct ir_axis *named = &context->kernel->axes[a];
+            if (strcmp(named->name, axis->name))
+                continue;
+            out->axes[a] = layout;
+            out->axes[a].place = named->kind == AXIS_FULL ? PLACE_FULL : PLACE_LOOP;
+            if (named->kind == AXIS_FULL && full_block(named) != layout.block)
+                return refuse(context, "lowering.full-axis", named->span,
+                              "the axis %s is covered whole, so its block is %d, not %d", named->name, full_block(named),
+                              layout.block);
+        }
+    }
+    out->lanes = 1 << lane_bits;
+    out->warps = 1 << warp_bits;
+    return true;
+}

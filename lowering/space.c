@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The config space of a kernel: every knob with its choices, and random draws from it.
+#include <string.h>
+
+#include "lowering/axes.h"
+
+enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
+
+struct space_builder {
+    struct arena *arena;
+    struct config_space *space;
+    int capacity;
+};
+
+static struct config_knob *add_knob(struct space_builder *builder, const char *path) {
+    struct config_knob knob = {.path = path, .choices = ARENA_ARRAY(builder->arena, const char *, MAX_KNOB_CHOICES)};
+    struct config_space *space = builder->space;
+    ARENA_PUSH(builder->arena, space->knobs, space->knob_count, builder->capacity, knob);
+    return &space->knobs[space->knob_count - 1];
+}
+
+static void add_powers(struct space_builder *builder, const char *axis, const char *name, int from, int to) {
+    struct config_knob *knob = add_knob(builder, arena_printf(builder->arena, "axes.%s.%s", axis, name));
+    for (int power = from; power <= to; power *= 2)
+        knob->choices[knob->choice_count++] = arena_printf(builder->arena, "%d", power);
+}
+
+static int power_over(int64_t extent) {
+    int power = 1;
+    while (power < extent && power < MAX_BLOCK)
+        power *= 2;
+    return power;
+}
+
+static int widest_vector(const struct axis_use *use) {
+    return use->contiguous ? MAX_VECTOR : 1;
+}
+
+// ---------------------------------------------------------------------------------------------- grids
+
+// The lists of axes that may go to the grid: the top loops and none or all of the spreadable ones, either way round.
+struct grids {
+    int count;
+    struct {
+        int count;
+        const char *names[IR_MAX_AXES];
+    } items[4];
+};
+
+static void add_grid(struct grids *grids, const struct axis_list *list, bool inner, bool inner_first) {
+    int at = grids->count++;
+    grids->items[at].count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = list->count; i-- > 0;) {
+            bool wanted = (pass == 0) == inner_first ? inner && list->items[i].spreadable && !list->items[i].top : list->items[i].top;
+            if (wanted)
+                grids->items[at].names[grids->items[at].count++] = list->items[i].name;
+        }
+}
+
+static struct grids grids_of(const struct axis_list *list) {
+    struct grids grids = {0};
+    bool any = false;
+    for (int i = 0; i < list->count; i++)
+        any |= list->items[i].spreadable && !list->items[i].top;
+    add_grid(&grids, list, false, true);
+    if (any) {
+        add_grid(&grids, list, true, true);
+        add_grid(&grids, list, true, false);
+    }
+    return grids;
+}
+
+static const char *grid_text(struct arena *arena, const struct grids *grids, int choice) {
+    struct text text = {0};
+    text_add(&text, "[");
+    for (int i = 0; i < grids->items[choice].count; i++)
+        text_printf(&text, "%s\"%s\"", i ? "," : "", grids->items[choice].names[i]);
+    text_add(&text, "]");
+    const char *copy = arena_copy(arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
+static void add_texts(struct space_builder *builder, const char *path, int count, const char *const *texts) {
+    struct config_knob *knob = add_knob(builder, path);
+    for (int i = 0; i < count; i++)
+        knob->choices[knob->choice_count++] = texts[i];
+}
+
+struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel) {
+    struct axis_list list = axis_list(kernel);
+    struct space_builder builder = {.arena = arena, .space = ARENA_NEW(arena, struct config_space)};
+    for (int i = 0; i < list.count; i++) {
+        const struct axis_use *use = &list.items[i];
+        int full = power_over(use->extent);
+        add_powers(&builder, use->name, "block", use->full ? full : 1, use->full ? full : 4096);
+        add_powers(&builder, use->name, "vector", 1, widest_vector(use));
+        add_powers(&builder, use->name, "lanes", 1, MAX_LANES);
+        add_powers(&builder, use->name, "warps", 1, 16);
+        if (use->loops && (use->inner || use->top))
+            add_powers(&builder, use->name, "unroll", 1, use->inner ? 4 : 1);
+    }
+    struct grids grids = grids_of(&list);
+    const char *texts[4];
+    for (int i = 0; i < grids.count; i++)
+        texts[i] = grid_text(arena, &grids, i);
+    add_texts(&builder, "grid", grids.count, texts);
+    add_texts(&builder, "strategy", 1, (const char *[]){"\"rows\""});
+    add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
+    add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
+    add_texts(&builder, "min_blocks", 4, (const char *[]){"0", "1", "2", "4"});
+    return builder.space;
+}
+
+// ---------------------------------------------------------------------------------------------- random draws
+
+// A counter-based generator: the same seed, the same draws, on every machine.
+static uint64_t draw(uint64_t *seed) {
+    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static int draw_below(uint64_t *seed, int count) {
+    return (int)(draw(seed) % (uint64_t)count);
+}
+
+static int draw_power(uint64_t *seed, int limit) {  // 1, 2, …, limit, each as likely
+    int powers = 1;
+    while (1 << powers <= limit)
+        powers++;
+    return 1 << draw_below(seed, powers);
+}
+
+struct budget {
+    int lanes, warps, registers;  // factors that are left to deal out
+};
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static void draw_axis(struct config_axis *axis, const struct axis_use *use, struct budget *budget, uint64_t *seed) {
+    int room = use->full ? power_over(use->extent) : MAX_BLOCK;
+    axis->vector = draw_power(seed, smaller(smaller(widest_vector(use), budget->registers), room));
+    room /= axis->vector;
+    axis->lanes = draw_power(seed, smaller(budget->lanes, room));
+    room /= axis->lanes;
+    axis->warps = draw_power(seed, smaller(budget->warps, room));
+    room /= axis->warps;
+    budget->lanes /= axis->lanes;
+    budget->warps /= axis->warps;
+    budget->registers /= axis->vector;
+    int registers = use->full ? room : draw_power(seed, smaller(budget->registers, 16));
+    budget->registers = budget->registers > registers ? budget->registers / registers : 1;
+    axis->block = axis->vector * axis->lanes * axis->warps * registers;
+    axis->unroll = use->loops && use->inner ? draw_power(seed, 4) : 1;
+}
+
+struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
+    struct axis_list list = axis_list(kernel);
+    struct config *config = ARENA_NEW(arena, struct config);
+    config->axis_count = list.count;
+    config->axes = ARENA_ARRAY(arena, struct config_axis, list.count);
+    struct budget budget = {MAX_LANES, draw_power(seed, 16), REGISTER_BUDGET};
+    int start = list.count ? draw_below(seed, list.count) : 0;
+    for (int i = 0; i < list.count; i++) {
+        int at = (start + i) % list.count;
+        config->axes[at].name = list.items[at].name;
+        draw_axis(&config->axes[at], &list.items[at], &budget, seed);
+    }
+    struct grids grids = grids_of(&list);
+    int choice = draw_below(seed, grids.count);
+    config->grid_count = grids.items[choice].count;
+    config->grid = ARENA_ARRAY(arena, const char *, config->grid_count);
+    for (int i = 0; i < config->grid_count; i++)
+        config->grid[i] = grids.items[choice].names[i];
+    config->peel = draw_below(seed, 2);
+    config->late = draw_below(seed, 2);
+    config->min_blocks = (const int[]){0, 1, 2, 4}[draw_below(seed, 4)];
+    return config;
+}
