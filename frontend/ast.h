@@ -11,10 +11,14 @@ struct ast_name {  // an identifier where it stands
     struct span span;
 };
 
+// Lists grow while the parser builds them; readers look at count and items only.
 struct ast_names {
-    int count;
+    int count, capacity;
     struct ast_name *items;
 };
+
+// What a tree may hold at most; more is reported as an error while it is built.
+enum { AST_BRACKET_DEPTH = 200, AST_EXPR_DEPTH = 1000, AST_STMT_DEPTH = 200 };
 
 enum ast_expr_kind {
     EXPR_NAME,       // name
@@ -34,7 +38,7 @@ enum ast_expr_kind {
 };
 
 struct ast_exprs {
-    int count;
+    int count, capacity;
     struct ast_expr **items;
 };
 
@@ -57,6 +61,7 @@ struct ast_expr {
     const char *text;
     struct ast_exprs over;
     struct ast_exprs args;
+    int depth;  // 1 for a leaf; at most AST_EXPR_DEPTH, so that walks may recurse
 };
 
 struct ast_type {   // NAME or accum(NAME)
@@ -76,7 +81,8 @@ enum ast_assign { ASSIGN_SET, ASSIGN_ADD, ASSIGN_SUB, ASSIGN_MUL, ASSIGN_DIV };
 
 struct ast_block {
     struct span span;  // braces included
-    int count;
+    int count, capacity;
+    int depth;  // of the deepest statement in it; at most AST_STMT_DEPTH
     struct ast_stmt **items;
 };
 
@@ -92,7 +98,7 @@ struct ast_stmt {
     bool targets_in_parentheses; // for (i) in …, for (i, j) in …
     struct ast_name domain;      // for: tile, jagged_tile, range
     struct ast_exprs bounds;
-    struct span domain_span;
+    struct span domain_span;     // tile(m, n)
     struct ast_expr *condition;  // for … while: or NULL
     struct ast_block body;       // for, if
     struct ast_block otherwise;  // if; `else if` is a block of one STMT_IF
@@ -113,6 +119,16 @@ struct ast_generic {
     struct ast_name name, kind;  // T: float
     bool has_default;
     struct ast_name value;
+};
+
+struct ast_generics {
+    int count, capacity;
+    struct ast_generic *items;
+};
+
+struct ast_params {
+    int count, capacity;
+    struct ast_param *items;
 };
 
 struct ast_kernel {
