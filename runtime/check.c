@@ -93,14 +93,16 @@ static bool comes_from_floating(const struct ir_value *value, int depth)
 }
 
 struct stores {
-    bool atomic, rounded;
+    bool needs_all;  // what a row finds there depends on other rows, or on the fill
+    bool rounded;
 };
 
 static void look_at_stores(const struct ir_kernel *kernel, const struct ir_region *region, int param, struct stores *stores)
 {
     for (const struct ir_op *op = region->first; op; op = op->next) {
         bool here = (op->code == OP_STORE || op->code == OP_ATOMIC) && op->param == param;
-        if (here) stores->atomic = stores->atomic || op->code == OP_ATOMIC;
+        if (op->param == param && (op->code == OP_ATOMIC || (op->code == OP_LOAD && kernel->params[param].kind == PARAM_OUT)))
+            stores->needs_all = true;
         if (here && ir_type_is_integer(kernel->params[param].type))
             stores->rounded = stores->rounded || comes_from_floating(op->operands[kernel->params[param].rank], 0);
         for (int i = 0; i < op->region_count; i++) look_at_stores(kernel, op->regions[i], param, stores);
@@ -247,8 +249,8 @@ static void compare_output(struct running *running, struct run_output *output, b
     struct stores stores = {0};
     struct tensor *reference = &running->references[output->param];
     look_at_stores(running->bound->kernel, running->bound->kernel->body, output->param, &stores);
-    if (sampled && stores.atomic) {
-        running->result->remark = "outputs that rows add to atomically need all rows, and were not checked on the sample";
+    if (sampled && stores.needs_all) {
+        running->result->remark = "outputs that are read, or changed by atomics, need all rows and were not checked on the sample";
         return;
     }
     if (sampled && running->before[output->param].block) forget_unchanged(reference, &running->before[output->param]);
