@@ -159,6 +159,43 @@ const char *tilec_binary_log(const tilec_binary *binary);  // warnings, "" if no
 int tilec_binary_usage_count(const tilec_binary *binary);  // 0 for PTX
 struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index);
 
+// ------------------------------------------------------------------------------------------------ running
+
+// All spelled as on the command line; see `tilec run --help`. NULL, 0: not given.
+struct tilec_run_options {
+    const char *kernel;           // NULL: the only one
+    int argument_count;
+    const char *const *arguments; // "x=randn", "offsets=@offsets.npy", "eps=1e-5"
+    int dim_count;
+    const char *const *dims;      // "B=1000", "nnz=total(offsets)"
+    int type_count;
+    const char *const *types;     // "T=f16"
+    int static_count;
+    const char *const *statics;   // dimensions to compile in; inner extents are anyway
+    int dynamic_count;
+    const char *const *dynamics;  // dimensions to leave open
+    uint64_t seed;                // of the generators
+    const char *device;           // "cpu" or "reference"; NULL: cpu
+    const char *config;           // a config's path, for the CPU target; NULL: the default
+    const char *source;           // a path of C text to build in place of the emitted one
+    const char *keep;             // a folder for the emitted C
+    int check;                    // compare with the reference evaluator
+    int checked;                  // asserts and index checks
+    int trusting;                 // offsets and lengths aren't validated
+    int out_count;
+    const char *const *outs;      // "out=sums.npy"
+    const char *save_arguments;   // a folder that gets each argument as NAME.npy
+    const char *histogram;        // an argument whose row lengths are shown; "": the first that gives rows
+};
+// What a run came to. There even where TILEC_WRONG says that the check failed; else NULL unless TILEC_OK.
+typedef struct tilec_run tilec_run;
+tilec_result tilec_run_kernel(tilec_program *program, const struct tilec_run_options *options, tilec_report *report,
+                              tilec_run **run);
+void tilec_run_free(tilec_run *run);              // before its program
+const char *tilec_run_summary(const tilec_run *run);  // as a person reads it
+const char *tilec_run_printed(const tilec_run *run);  // what the kernel's `print`s said, "" if nothing
+tilec_text tilec_run_json(const tilec_run *run);
+
 // ------------------------------------------------------------------------------------------------ files
 
 // Reads a file whole ("-": standard input); TILEC_USAGE with the reason in the report.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `tilec`: a table of contents. Each command is a file of its own and a thin face on runtime/tilec.h.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define SPECIALIZATION OPTION_KERNEL, OPTION_TYPE, OPTION_DIM, OPTION_STATIC, OPTION_DYNAMIC, OPTION_WITHOUT
+#define LOWERING OPTION_ARCH, OPTION_CONFIG, OPTION_CHECKED, OPTION_INDEX64, OPTION_UNALIGNED
+#define ALWAYS OPTION_COLOUR, OPTION_HELP, OPTION_END
+
+const struct command commands[] = {
+    {"check", command_check, "FILE…", 1, 1000, NULL, {OPTION_JSON, ALWAYS},
+     "check programs and say what is wrong with them",
+     "Checks every const, fn and kernel of each file, under every kind of element type. Says nothing if all is well.\n"
+     "`tilec explain CODE` says more about a message. A FILE of - is standard input.",
+     "tilec check examples/jagged_sum.tile\n"
+     "tilec check --json examples/*.tile"},
+    {"emit", command_emit, "FILE", 0, 1,  NULL,
+     {SPECIALIZATION, OPTION_TARGET, LOWERING, OPTION_IR, OPTION_STOP_AFTER, OPTION_SKIP_PASS, OPTION_LIST_PASSES,
+      OPTION_LIST_OPS, OPTION_KEEP, OPTION_SOURCE, OPTION_OUTPUT, ALWAYS},
+     "write the CUDA C (or C) of a kernel, or the program at a stage on the way",
+     "Without --kernel every kernel of the file is written. Element types are f32 and i64 unless --type says otherwise;\n"
+     "dimensions without a value stay open until launch; `axis d = D;` needs --dim D=….",
+     "tilec emit examples/jagged_sum.tile --kernel jagged_sum\n"
+     "tilec emit examples/jagged_softmax.tile --type T=f16 --dim M=128 --config best.json\n"
+     "tilec emit examples/jagged_mean.tile --ir=expand_jagged"},
+    {"run", command_run, "FILE", 1, 1, NULL,
+     {OPTION_KERNEL, OPTION_ARG, OPTION_OUT, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE,
+      OPTION_CHECK, OPTION_CONFIG, OPTION_SEED, OPTION_SAVE_ARGS, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE,
+      OPTION_SOURCE, OPTION_KEEP, OPTION_JSON, ALWAYS},
+     "run a kernel on .npy files or generated data",
+     "A VALUE is @file.npy, a number, or a generator: zeros, ones, arange, randn, uniform(a, b), randint(a, b); for offsets\n"
+     "offsets(DIST) with DIST one of const(n), uniform(a, b), zipf(total, max), lognormal(mean, sigma). Dimensions that the\n"
+     "arguments don't give come from --dim, which may say NAME=total(offsets). Inner extents are compiled in.\n"
+     "Without --out a summary of each output is shown.",
+     "tilec run examples/jagged_sum.tile --kernel jagged_sum --arg x=randn --arg 'offsets=offsets(uniform(0, 300))' \\\n"
+     "    --dim B=1000 --dim M=64 --check\n"
+     "tilec run examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --out out=weights.npy"},
+    {"compile", command_compile, "FILE", 1, 1, NULL,
+     {SPECIALIZATION, LOWERING, OPTION_PTX, OPTION_SOURCE, OPTION_KEEP, OPTION_OUTPUT, OPTION_JSON, ALWAYS},
+     "compile a kernel to a cubin or PTX with NVRTC, and show what it uses",
+     "Needs NVRTC (of a CUDA toolkit, or of NVIDIA's Python wheels), but no GPU. Writes KERNEL.ARCH.cubin, or .ptx, unless\n"
+     "-o says where; shows registers, spills and shared memory of each launch. --arch may be given several times.",
+     "tilec compile examples/jagged_sum.tile --kernel jagged_sum --arch sm_80 --arch sm_90a\n"
+     "tilec compile examples/jagged_mean.tile --ptx -o mean.ptx"},
+    {"config", command_config, "ACTION FILE", 2, 2, "space default random check",
+     {SPECIALIZATION, OPTION_TARGET, OPTION_ARCH, OPTION_CONFIG, OPTION_SEED, OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_OUTPUT,
+      ALWAYS},
+     "show, draw and check configs",
+     "space: the knobs of a kernel and their choices. default: the config used when none is given. random: --count configs\n"
+     "drawn with --seed. check: whether the config of --config fits the kernel and can be lowered; writes it out in full, or\n"
+     "with --minimal as short as can be.",
+     "tilec config space examples/jagged_sum.tile --kernel jagged_sum\n"
+     "tilec config random examples/jagged_sum.tile --kernel jagged_sum --seed 7 --count 100\n"
+     "tilec config check examples/jagged_mean.tile --config best.json --minimal -o best.json"},
+    {"explain", command_explain, "CODE", 0, 1, NULL, {OPTION_LIST, ALWAYS},
+     "say more about the code of a message, with an example",
+     "Codes stand in brackets behind `error` and `warning`.",
+     "tilec explain E0203\n"
+     "tilec explain --list"},
+    {"doctor", command_doctor, "", 0, 0, NULL, {OPTION_JSON, ALWAYS},
+     "look at this machine: compiler, NVRTC, driver, cache",
+     "Ends with 3 if something is missing that a command needs, and says how to get it.",
+     "tilec doctor"},
+    {"completions", command_completions, "SHELL", 1, 1, "bash zsh fish", {ALWAYS},
+     "write completions for a shell",
+     "Put the output where the shell looks for completions, or source it.",
+     "source <(tilec completions bash)\n"
+     "tilec completions fish > ~/.config/fish/completions/tilec.fish"},
+    {"manual", command_manual, "", 0, 0, NULL, {ALWAYS},
+     "write the manual page",
+     "The page is made from the same tables as this help.",
+     "tilec manual > tilec.1 && man -l tilec.1"},
+    {0},
+};
+
+const struct command *command_named(const char *name)
+{
+    for (const struct command *command = commands; command->name; command++)
+        if (strcmp(command->name, name) == 0) return command;
+    return NULL;
+}
+
+static tilec_result run_command(const struct command *command, int argc, char **argv)
+{
+    struct arguments arguments;
+    tilec_result result = TILEC_USAGE;
+    if (arguments_parse(command, argc, argv, &arguments)) {
+        if (has_option(&arguments, OPTION_HELP)) print_command_help(command), result = TILEC_OK;
+        else result = command->run(&arguments);
+    }
+    arguments_free(&arguments);
+    return result;
+}
+
+static tilec_result help_on(const char *name)
+{
+    const struct command *command = name ? command_named(name) : NULL;
+    if (name && !command) return usage_error("no such command: %s; see tilec --help", name);
+    if (command) print_command_help(command);
+    else print_help();
+    return TILEC_OK;
+}
+
+static tilec_result dispatch(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word) return usage_error("wants a command; see tilec --help");
+    if (strcmp(word, "--version") == 0) return printf("tilec %s\n", tilec_version()), TILEC_OK;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help_on(argc > 2 ? argv[2] : NULL);
+    const struct command *command = command_named(word);
+    if (command) return run_command(command, argc - 1, argv + 1);
+    return usage_error("no such %s: %s; see tilec --help", word[0] == '-' ? "option" : "command", word);
+}
+
+// A file opened later must not get the number of a closed standard stream: data would go into it, or come out of it.
+static void keep_standard_streams(void)
+{
+    for (int file = 0; file < 3; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF && open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY) != file) return;
+}
+
+int main(int argc, char **argv)
+{
+    keep_standard_streams();
+    signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
+    return (int)close_output(dispatch(argc, argv));
+}

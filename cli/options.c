@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: argv. Out: the values of a command's options and its operands, or a message that says which word is wrong.
+// Every option is described once, here; commands name those they take, and help and completions read the same table.
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option_info option_table[OPTION_KINDS] = {
+    [OPTION_HELP] = {"help", 'h', NULL, false, false, NULL, "show this"},
+    [OPTION_JSON] = {"json", 0, NULL, false, false, NULL, "write JSON for programs"},
+    [OPTION_COLOUR] = {"colour", 0, "WHEN", false, false, "auto always never", "colours in messages: auto (on a terminal), always, never"},
+    [OPTION_KERNEL] = {"kernel", 'k', "NAME", false, false, NULL, "the kernel, if the file has several"},
+    [OPTION_TYPE] = {"type", 't', "T=TYPE", true, false, NULL, "an element type: T=f16; otherwise f32, and i64 for integers"},
+    [OPTION_DIM] = {"dim", 'd', "NAME=N", true, false, NULL, "the value of a dimension; without data it is compiled in"},
+    [OPTION_STATIC] = {"static", 0, "NAME", true, false, NULL, "compile this dimension in"},
+    [OPTION_DYNAMIC] = {"dynamic", 0, "NAME", true, false, NULL, "leave this dimension open until launch"},
+    [OPTION_WITHOUT] = {"without", 0, "NAME", true, false, NULL, "leave out this optional tensor"},
+    [OPTION_TARGET] = {"target", 0, "KIND", false, false, "cuda cpu", "cuda (CUDA C) or cpu (C); otherwise cuda"},
+    [OPTION_ARCH] = {"arch", 'a', "SM", true, false, "sm_80 sm_90 sm_90a sm_100", "the GPU architecture, spelled as in CUDA; otherwise sm_90"},
+    [OPTION_CONFIG] = {"config", 'c', "FILE", false, true, NULL, "a config in JSON; otherwise the default"},
+    [OPTION_CHECKED] = {"checked", 0, NULL, false, false, NULL, "keep asserts and index checks"},
+    [OPTION_INDEX64] = {"index64", 0, NULL, false, false, NULL, "index arithmetic in 64 bits"},
+    [OPTION_UNALIGNED] = {"unaligned", 0, NULL, false, false, NULL, "no 16-byte accesses"},
+    [OPTION_IR] = {"ir", 0, "STAGE", false, false, "ast checked all", "show the program at a stage instead: ast, checked, a pass, or all"},
+    [OPTION_STOP_AFTER] = {"stop-after", 0, "PASS", false, false, NULL, "lower no further than this pass and show the program"},
+    [OPTION_SKIP_PASS] = {"skip-pass", 0, "PASS", true, false, NULL, "leave out an optional pass (opt_…)"},
+    [OPTION_LIST_PASSES] = {"list-passes", 0, NULL, false, false, NULL, "list the passes and end"},
+    [OPTION_LIST_OPS] = {"list-ops", 0, NULL, false, false, NULL, "list the operations of the IR and end"},
+    [OPTION_KEEP] = {"keep", 0, "DIR", false, true, NULL, "put everything that is made on the way into this folder"},
+    [OPTION_SOURCE] = {"source", 0, "FILE", false, true, NULL, "use this edited text in place of the emitted one"},
+    [OPTION_OUTPUT] = {"output", 'o', "FILE", false, true, NULL, "write to this file"},
+    [OPTION_PTX] = {"ptx", 0, NULL, false, false, NULL, "make PTX, not a cubin"},
+    [OPTION_ARG] = {"arg", 0, "NAME=VALUE", true, false, NULL, "an argument: @file.npy, a number or a generator"},
+    [OPTION_OUT] = {"out", 0, "NAME=FILE", true, true, NULL, "write an output to a .npy file"},
+    [OPTION_DEVICE] = {"device", 0, "DEVICE", false, false, "cpu reference", "cpu (emitted C) or reference (the evaluator); otherwise cpu"},
+    [OPTION_CHECK] = {"check", 0, NULL, false, false, NULL, "compare the outputs with the reference evaluator"},
+    [OPTION_SAVE_ARGS] = {"save-args", 0, "DIR", false, true, NULL, "write every argument to this folder as NAME.npy"},
+    [OPTION_SEED] = {"seed", 0, "N", false, false, NULL, "of generated data or random configs; otherwise 0"},
+    [OPTION_NO_VALIDATE] = {"no-validate", 0, NULL, false, false, NULL, "trust offsets and lengths"},
+    [OPTION_HISTOGRAM] = {"histogram", 0, "NAME", false, false, NULL, "show how long the rows of this argument are; \"\": of the first that gives rows"},
+    [OPTION_COUNT_OF] = {"count", 'n', "K", false, false, NULL, "how many; they come as a JSON array"},
+    [OPTION_MINIMAL] = {"minimal", 0, NULL, false, false, NULL, "without what the default config has anyway"},
+    [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
+};
+
+enum { LETTERS = 3 * OPTION_KINDS + 4 };
+
+struct getopt_tables {
+    struct option entries[COMMAND_OPTIONS + 1];
+    char letters[LETTERS];
+};
+
+// getopt's tables for one command. The value of an entry is the option's number, above all letters.
+static void fill_tables(const struct command *command, struct getopt_tables *tables)
+{
+    int count = 0;
+    char *letter = tables->letters;
+    *letter++ = ':';
+    for (; command->options[count] != OPTION_END; count++) {
+        const struct option_info *info = &option_table[command->options[count]];
+        tables->entries[count] = (struct option){
+            info->name, info->argument ? required_argument : no_argument, NULL, 256 + (int)command->options[count]};
+        if (!info->letter) continue;
+        *letter++ = info->letter;
+        if (info->argument) *letter++ = ':';
+    }
+    tables->entries[count] = (struct option){0};
+    *letter = 0;
+}
+
+static enum option_id option_of(const struct command *command, int found)
+{
+    if (found >= 256) return (enum option_id)(found - 256);
+    for (int i = 0; command->options[i] != OPTION_END; i++)
+        if (option_table[command->options[i]].letter == found) return command->options[i];
+    return OPTION_END;
+}
+
+static bool add_value(struct values *values, const char *text)
+{
+    const char **items = realloc(values->items, sizeof *items * (size_t)(values->count + 1));
+    if (!items) return usage_error("out of memory"), false;
+    values->items = items;
+    values->items[values->count++] = text;
+    return true;
+}
+
+static bool check_operands(const struct command *command, const struct arguments *arguments)
+{
+    int count = arguments->operands.count;
+    if (has_option(arguments, OPTION_HELP)) return true;
+    if (count > command->most)
+        return usage_error("%s: %s is one word too many; see tilec %s --help", command->name,
+                           arguments->operands.items[command->most], command->name), false;
+    if (count >= command->least) return true;
+    return usage_error("%s: wants %s; see tilec %s --help", command->name, command->operands, command->name), false;
+}
+
+bool arguments_parse(const struct command *command, int argc, char **argv, struct arguments *arguments)
+{
+    struct getopt_tables tables;
+    int found;
+    *arguments = (struct arguments){.command = command};
+    fill_tables(command, &tables);
+    opterr = 0;
+    optind = 1;
+    while ((found = getopt_long(argc, argv, tables.letters, tables.entries, NULL)) != -1) {
+        const char *word = argv[optind - 1];
+        if (found == '?') return usage_error("%s: no such option: %s; see tilec %s --help", command->name, word, command->name), false;
+        if (found == ':') return usage_error("%s: %s wants a value", command->name, word), false;
+        if (!add_value(&arguments->values[option_of(command, found)], optarg ? optarg : "")) return false;
+    }
+    for (int i = optind; i < argc; i++)
+        if (!add_value(&arguments->operands, argv[i])) return false;
+    return check_operands(command, arguments);
+}
+
+void arguments_free(struct arguments *arguments)
+{
+    for (int i = 0; i < OPTION_KINDS; i++) free(arguments->values[i].items);
+    free(arguments->operands.items);
+}
+
+bool has_option(const struct arguments *arguments, enum option_id option)
+{
+    return arguments->values[option].count > 0;
+}
+
+const char *option_value(const struct arguments *arguments, enum option_id option)
+{
+    const struct values *values = &arguments->values[option];
+    return values->count ? values->items[values->count - 1] : NULL;
+}
+
+bool option_number(const struct arguments *arguments, enum option_id option, uint64_t otherwise, uint64_t *number)
+{
+    const char *text = option_value(arguments, option);
+    char *end = NULL;
+    *number = otherwise;
+    if (!text) return true;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno) return true;
+    usage_error("--%s %s: wants a whole number from 0", option_table[option].name, text);
+    return false;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilec.h: running. In: a program, arguments in words, a device. Out: outputs, checks and files, by run.c; what runs
+// the kernel, the CPU target or the evaluator, is chosen here.
+#include <math.h>
+#include <string.h>
+
+#include "runtime/data.h"
+#include "runtime/runtime.h"
+
+struct tilec_run {
+    struct arena *arena;
+    struct run_result result;
+};
+
+// ---------------------------------------------------------------------------------------------- the CPU as executor
+
+struct cpu_executor {
+    const struct tilec_run_options *options;
+};
+
+static struct status read_source(struct arena *arena, const char *path, struct cpu_request *request)
+{
+    const char *reason = NULL;
+    const struct source *source = path ? source_read(arena, path, &reason) : NULL;
+    if (!path) return STATUS_OK;
+    if (!source) return status_failed(arena, "usage.file", "can't read %s: %s", path, reason);
+    request->source = source->text;
+    request->source_length = source->length;
+    return STATUS_OK;
+}
+
+// The config is read here, since only now the kernel's specialization, and so its defaults, are known.
+static struct status execute_on_cpu(void *data, struct arena *arena, const struct ir_kernel *kernel, struct ir_tensor *tensors,
+                                    const struct ir_bindings *bindings)
+{
+    const struct cpu_executor *executor = data;
+    const struct tilec_run_options *options = executor->options;
+    struct config *config = NULL;
+    struct cpu_request request = {
+        .kernel = kernel, .bindings = *bindings, .tensors = tensors, .checked = options->checked, .keep = options->keep};
+    struct status status = options->config ? config_load(arena, kernel, options->config, &config) : STATUS_OK;
+    if (status.ok) status = read_source(arena, options->source, &request);
+    request.config = config;
+    return status.ok ? cpu_execute(arena, &request) : status;
+}
+
+// ---------------------------------------------------------------------------------------------- the job
+
+static struct bind_request bind_request_of(const tilec_program *program, const struct tilec_run_options *options)
+{
+    return (struct bind_request){
+        .file = program->file,
+        .kernel = options->kernel,
+        .argument_count = options->argument_count,
+        .arguments = options->arguments,
+        .dim_count = options->dim_count,
+        .dims = options->dims,
+        .type_count = options->type_count,
+        .types = options->types,
+        .static_count = options->static_count,
+        .statics = options->statics,
+        .dynamic_count = options->dynamic_count,
+        .dynamics = options->dynamics,
+        .compile_in = true,
+        .seed = options->seed,
+        .validate = !options->trusting,
+    };
+}
+
+static struct status run_job(tilec_run *job, const tilec_program *program, const struct tilec_run_options *options,
+                             struct diagnostics *diagnostics)
+{
+    struct cpu_executor executor = {options};
+    const char *device = options->device ? options->device : "cpu";
+    bool reference = strcmp(device, "reference") == 0;
+    if (!reference && strcmp(device, "cpu") != 0)
+        return status_failed(job->arena, "usage.device", "there is no device %s; there are cpu and reference", device);
+    if (reference && (options->config || options->source || options->keep))
+        return status_failed(job->arena, "usage.device", "the reference evaluator takes no config, source or kept text");
+    const struct run_request request = {
+        .bind = bind_request_of(program, options),
+        .device = device,
+        .execute = reference ? NULL : execute_on_cpu,
+        .execute_data = &executor,
+        .check = options->check,
+        .out_count = options->out_count,
+        .outs = options->outs,
+        .save_directory = options->save_arguments,
+        .histogram = options->histogram,
+    };
+    return run(job->arena, &request, diagnostics, &job->result);
+}
+
+tilec_result tilec_run_kernel(tilec_program *program, const struct tilec_run_options *options, tilec_report *report,
+                              tilec_run **done)
+{
+    struct diagnostics diagnostics;
+    struct arena *arena = arena_new();
+    *done = NULL;
+    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
+    tilec_run *job = ARENA_NEW(arena, tilec_run);
+    job->arena = arena;
+    diagnostics_init(&diagnostics, arena);
+    struct status status = run_job(job, program, options, &diagnostics);
+    tilec_result result = report_diagnostics(report, &diagnostics);
+    if (!status.ok && !(result == TILEC_WRONG && strncmp(status.code, "program.", 8) == 0)) result = report_status(report, &status);
+    if (status.ok || strncmp(status.code, "check.", 6) == 0) *done = job;
+    else tilec_run_free(job);
+    return result;
+}
+
+void tilec_run_free(tilec_run *run)
+{
+    if (!run) return;
+    run_free(&run->result);
+    arena_free(run->arena);
+}
+
+const char *tilec_run_summary(const tilec_run *run)
+{
+    return run->result.report.data ? run->result.report.data : "";
+}
+
+const char *tilec_run_printed(const tilec_run *run)
+{
+    return run->result.printed.data ? run->result.printed.data : "";
+}
+
+// ---------------------------------------------------------------------------------------------- as JSON
+
+// JSON has no infinities and no NaN: they are strings.
+static void json_number(struct text *out, double value)
+{
+    if (!isfinite(value)) text_add(out, "\"");
+    text_double(out, value);
+    if (!isfinite(value)) text_add(out, "\"");
+}
+
+static void json_comparison(struct text *out, const struct comparison *comparison)
+{
+    text_printf(out, ", \"check\": {\"ok\": %s, \"compared\": %lld, \"wrong\": %lld, \"largest_error\": ",
+                comparison->ok ? "true" : "false", (long long)comparison->compared, (long long)comparison->wrong);
+    json_number(out, comparison->largest_error);
+    text_add(out, ", \"tolerance\": ");
+    json_number(out, comparison->tolerance);
+    text_add(out, "}");
+}
+
+static void json_output(struct text *out, const struct run_output *output)
+{
+    text_add(out, "{\"name\": ");
+    json_string(out, output->name);
+    text_printf(out, ", \"type\": \"%s\", \"shape\": [", ir_type_name(output->view.type));
+    for (int i = 0; i < output->view.rank; i++) text_printf(out, "%s%lld", i ? ", " : "", (long long)output->view.shape[i]);
+    text_add(out, "]");
+    if (output->file) text_add(out, ", \"file\": "), json_string(out, output->file);
+    if (output->checked) json_comparison(out, &output->comparison);
+    text_add(out, "}");
+}
+
+tilec_text tilec_run_json(const tilec_run *run)
+{
+    const struct run_result *result = &run->result;
+    struct text out = {0};
+    text_add(&out, "{\"kernel\": ");
+    json_string(&out, result->bound.kernel->name);
+    text_add(&out, ", \"seconds\": ");
+    json_number(&out, result->seconds);
+    text_printf(&out, ", \"checked_rows\": %lld, \"rows\": %lld", (long long)result->checked_rows, (long long)result->all_rows);
+    text_add(&out, ", \"outputs\": [");
+    for (int i = 0; i < result->output_count; i++) {
+        text_add(&out, i ? ",\n  " : "\n  ");
+        json_output(&out, &result->outputs[i]);
+    }
+    text_add(&out, "]}");
+    return text_take(&out);
+}
