@@ -29,6 +29,13 @@ def missing(words, page):
     return [f"{word} is not described" for word in words if word not in known]
 
 
+def commands_and_options(program):
+    """Every command that the help lists, as "check", and every option of one, as "--json"."""
+    listed = re.findall(r"^  ([a-z]+)  +\S", output(program, "--help"), re.MULTILINE)
+    for command in listed:
+        yield command, [f"--{name}" for name in re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", output(program, command, "--help"), re.MULTILINE)]
+
+
 def ops_of_table(root):
     text = (root / "ir" / "ops.def").read_text(encoding="utf-8")
     return re.findall(r'^OP\(\w+,\s*"(\w+)"', text, re.MULTILINE)
@@ -43,6 +50,11 @@ def main(program, root):
     passes = first_words(output(program, "emit", "--list-passes"))
     tap.check(len(passes) > 3, "passes are listed")
     tap.empty(missing(passes, page), "docs/ir.md has every pass")
+    page = (root / "docs" / "cli.md").read_text(encoding="utf-8")
+    commands = list(commands_and_options(program))
+    tap.check(len(commands) >= 7, "commands are listed")
+    tap.empty((c for c, _ in commands if f"`{c}" not in page), "docs/cli.md has every command")
+    tap.empty(sorted({o for _, options in commands for o in options if o not in page}), "docs/cli.md has every option")
     tap.end()
 
 
