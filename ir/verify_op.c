@@ -235,6 +235,10 @@ static void check_reduce(struct verifier *verifier, const struct ir_op *op) {
     check_reduction_types(verifier, op);
     check_predicate(verifier, op);
     check_reduced_axes(verifier, op, op->code == OP_SCAN ? op->over : 0);
+    for (int axis = 0; axis < verifier->kernel->axis_count && op->code == OP_SCAN; axis++) {
+        if ((op->results[0]->axes & AXIS_BIT(axis)) && (verifier->kernel->axes[axis].parents & op->over))
+            verify_complain(verifier, op, "it scans a parent of an axis that it is on");
+    }
 }
 
 static void check_dot(struct verifier *verifier, const struct ir_op *op) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the reference evaluator share: private to ir/.
+//
+// note [how a tile is held]: loops run in steps; a step covers a tile of the loop's axis, some points of each row. A
+// value on axes A is one flat array over the points of A in the present tiles, its *space*. Axes of loops, and full axes
+// that are parents of a jagged one, are *outer*: they are enumerated row by row, in order of their numbers (parents come
+// first), so that ragged rows take no padding. The other full axes are *inner*: a dense box per outer point. Which
+// points are active is a mask on the axes of the conditions in force, seen from any other axes when it is asked for.
+//
+// note [lifetimes]: every loop around has a frame with memory of its own, emptied before each step. A space lives in the
+// frame of the innermost axis it has, a value in the frame of the operation that makes it, carried values in the frame
+// around their loop. Leaving early (an index outside, a limit) jumps straight to ir_evaluate, which frees all frames.
+#ifndef TILEC_IR_EVALUATE_H
+#define TILEC_IR_EVALUATE_H
+
+#include <setjmp.h>
+
+#include "ir/ir.h"
+
+union cell {  // an element: integer for bool and integers, number for floating types
+    int64_t integer;
+    double number;
+};
+
+struct scratch {  // memory that is emptied at once
+    struct scratch_block *first, *current;
+};
+
+struct point_map {  // for every point of a space, the point of a smaller one that it lies over
+    axes_t to;
+    int32_t *points;
+    struct point_map *next;
+};
+
+struct space {
+    axes_t axes;  // outer ones only
+    int last;     // the axis enumerated innermost, -1 if there is none
+    int64_t count;
+    const struct space *prefix;  // without `last`
+    int32_t *up;                 // the point of `prefix` that a point lies over
+    int32_t *start;              // of each point of `prefix`, its first point
+    int64_t *positions;          // on `last`
+    struct point_map *maps;
+    struct space *next;
+};
+
+struct tile {  // what an axis covers in the present step; rows are the points of its parents
+    int64_t *start;      // per row, into positions; one more at the end
+    int64_t *positions;
+    int64_t *begin, *end, *id;  // per row
+    int64_t size;               // the most points that a tile of this loop holds
+};
+
+struct frame {
+    struct scratch scratch;
+    struct space *spaces;
+};
+
+struct seen_mask {  // a mask as seen from some axes
+    axes_t axes;
+    const union cell *data;
+    struct seen_mask *next;
+};
+
+struct mask {
+    axes_t axes;
+    const union cell *data;  // on `axes`; NULL: every point is active
+    struct seen_mask *seen;
+};
+
+struct axis_plan {  // what is known of a loop before anything runs
+    axes_t *sets;   // the axes, as far as they are in scope or the loop's own, of what its body computes
+    int set_count, set_capacity;
+    bool has_loops;
+};
+
+struct inner_map {
+    axes_t from, to;
+    int32_t *points;
+    struct inner_map *next;
+};
+
+struct evaluator {
+    const struct ir_kernel *kernel;
+    struct ir_evaluation *evaluation;
+    struct arena *arena;  // for words
+    struct status status;
+    jmp_buf leave;
+    const union cell **cells;  // by value id
+    int depth;                 // the present frame
+    struct frame *frames;
+    int frame_count;
+    axes_t inner;                 // inner full axes
+    int64_t extent[IR_MAX_AXES];  // of inner axes
+    int64_t origin[IR_MAX_AXES];  // their first position
+    int axis_depth[IR_MAX_AXES];  // the frame an axis was entered in
+    struct tile tiles[IR_MAX_AXES];
+    struct axis_plan plans[IR_MAX_AXES];
+    struct inner_map *inner_maps;
+    struct mask *mask;
+    uint64_t random;
+};
+
+// ------------------------------------------------------------------------------------------ evaluate_space.c
+
+// Memory of the present frame, or of another; not zeroed. Leaves early if there is none.
+void *scratch_take(struct evaluator *evaluator, int depth, size_t bytes);
+void scratch_empty(struct scratch *scratch);
+void scratch_free(struct scratch *scratch);
+union cell *cells_new(struct evaluator *evaluator, int64_t count);  // in the present frame
+
+void frame_enter(struct evaluator *evaluator);
+void frame_empty(struct evaluator *evaluator);  // before each step
+void frame_leave(struct evaluator *evaluator);
+
+const struct space *space_of(struct evaluator *evaluator, axes_t axes);  // of the outer ones among them
+int64_t box_of(const struct evaluator *evaluator, axes_t axes);          // points of the inner ones among them
+int64_t count_of(struct evaluator *evaluator, axes_t axes);              // all points
+// For every point of `from` (outer axes) the one of `to` under it; NULL if they are the same axes.
+const int32_t *map_between(struct evaluator *evaluator, axes_t from, axes_t to);
+const int32_t *inner_map_between(struct evaluator *evaluator, axes_t from, axes_t to);  // inner axes alike
+// The same values on more axes; the data itself if there are no more.
+const union cell *expand(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to);
+const union cell *operand_on(struct evaluator *evaluator, const struct ir_op *op, int index, axes_t axes);
+
+struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes_t axes, const union cell *data, bool negate);
+// For every point of `axes` whether an active point lies over it; NULL: all of them.
+const union cell *active_at(struct evaluator *evaluator, axes_t axes);
+bool any_active(struct evaluator *evaluator);
+// Whether any of `data` (on `from`) over each point of `to` is true.
+const union cell *any_over(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to);
+// "tb = 3, tk = 5", in the arena.
+const char *point_in_words(struct evaluator *evaluator, axes_t axes, int64_t point);
+// The position on each point of `axes` of one axis among them.
+const union cell *positions_on(struct evaluator *evaluator, int axis, axes_t axes);
+
+// ------------------------------------------------------------------------------------------ evaluate.c
+
+_Noreturn void leave_early(struct evaluator *evaluator, const char *code, const struct ir_op *op, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void run_region(struct evaluator *evaluator, const struct ir_region *region);
+// Counts work at points against the limit.
+void count_steps(struct evaluator *evaluator, const struct ir_op *op, int64_t points);
+
+// ------------------------------------------------------------------------------------------ the operations
+
+void evaluate_for(struct evaluator *evaluator, const struct ir_op *op);     // evaluate_loop.c
+void evaluate_range(struct evaluator *evaluator, const struct ir_op *op);
+void plan_loops(struct evaluator *evaluator);
+void evaluate_reduce(struct evaluator *evaluator, const struct ir_op *op);  // evaluate_reduce.c
+void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op);
+void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op);     // evaluate_dot.c
+void evaluate_load(struct evaluator *evaluator, const struct ir_op *op);    // evaluate_memory.c
+void evaluate_store(struct evaluator *evaluator, const struct ir_op *op);
+void evaluate_atomic(struct evaluator *evaluator, const struct ir_op *op);
+void evaluate_assert(struct evaluator *evaluator, const struct ir_op *op);
+void evaluate_print(struct evaluator *evaluator, const struct ir_op *op);
+void fill_outputs(struct evaluator *evaluator);
+void evaluate_elementwise(struct evaluator *evaluator, const struct ir_op *op);  // evaluate_element.c
+void evaluate_update(struct evaluator *evaluator, const struct ir_op *op);
+void round_cells(enum ir_type type, union cell *cells, int64_t count);      // floating types
+
+#endif
