@@ -160,7 +160,7 @@ static double uniform_at(uint64_t stream, uint64_t index, double a, double b)
     return a + part;
 }
 
-// floor(e^x), at most 2^62. Bit i of the binary fraction of x / ln 2 multiplies by 2^(2^-i), in units of 2^-62.
+// floor(e^x), at most 2^62; e^x has about ten right digits. Bit i of the binary fraction of x / ln 2 multiplies by 2^(2^-i), in units of 2^-62.
 static int64_t floor_exp(double x)
 {
     static const uint64_t roots[32] = {

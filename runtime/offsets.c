@@ -363,7 +363,7 @@ static int bin_of(int64_t length)
 static void print_bin(struct text *out, int bin, int64_t count, int64_t most)
 {
     enum { WIDEST = 50 };
-    long long first = bin ? 1LL << (bin - 1) : 0, last = bin ? (1LL << (bin - 1)) * 2 - 1 : 0;
+    long long first = bin ? 1LL << (bin - 1) : 0, last = bin ? first - 1 + first : 0;
     char label[48], bar[WIDEST + 1];
     int length = (int)((double)count / (double)most * WIDEST + 0.5);
     if (length == 0 && count > 0) length = 1;

@@ -28,12 +28,10 @@ void number_print(struct text *out, enum ir_type type, struct ir_scalar value, i
     } else if (!isfinite(value.number) || value.number == 0) {
         text_double(out, value.number);
     } else {
-        double number = value.number;
-        for (int i = 1; i <= digits; i++) {
-            number = round_decimal(value.number, i);
-            if (ir_round_to(type, number) == value.number) break;
-        }
-        text_double(out, number);
+        double number = 0;
+        for (int i = 1; i <= digits && ir_round_to(type, number) != value.number; i++) number = round_decimal(value.number, i);
+        bool lost = digits >= 17 && ir_round_to(type, number) != value.number;  // scaling itself has rounded
+        text_double(out, lost ? value.number : number);
     }
 }
 
