@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a block as fibers, and what they do together; see simt.h.
+//
+// In: a launch. Out: its outcome. Within a block a fiber runs until it waits or ends; the next one that can run follows
+// in a fixed order, so every run is the same. When a fault is found, all fibers are left where they are and control
+// jumps back to run(): kernels own nothing that would have to be released.
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "tests/shim/fiber.h"
+#include "tests/shim/hostcuda.h"
+#include "tests/shim/simt.h"
+#include "tests/shim/watch.h"
+
+namespace simt {
+
+extern "C" identity simt_identity;
+identity simt_identity;
+
+namespace {
+
+enum class status { ready, at_block_barrier, at_warp_operation, returned };
+
+struct thread {
+    fiber context;
+    uint3 index;
+    unsigned linear, lane, warp;
+    status state;
+};
+
+struct warp {
+    unsigned live;      // lanes that have not returned
+    unsigned arrived;   // lanes that wait at the present operation
+    unsigned mask;      // of that operation
+    place where;        // of that operation; file null if no lane waits
+    const char *operation;
+    unsigned parity;    // which of the two sets of slots the present operation uses
+    uint32_t epoch;     // of memory: warp barriers passed
+    alignas(16) unsigned char slots[2][32][16];
+};
+
+constexpr unsigned most_threads = 1024;
+constexpr size_t most_dynamic_bytes = size_t{256} << 10;
+
+// One launch at a time. Emitted text reaches its thread through names like threadIdx, so this can be no argument.
+struct machine {
+    stacks memory;
+    fiber scheduler;
+    thread threads[most_threads];
+    warp warps[most_threads / 32];
+    unsigned count = 0, live = 0, waiting = 0;
+    thread *present = nullptr;
+    order turns = order::forward;
+    place barrier = {nullptr, 0};
+    const char *barrier_operation = nullptr;
+    int votes[2] = {0, 0};
+    unsigned vote_parity = 0;
+    const launch *job = nullptr;
+    int64_t switches = 0;
+    unsigned char *dynamic = nullptr;
+    bool running = false;
+    sigjmp_buf abandon;
+    std::string message;
+} now;
+
+// ------------------------------------------------------------------------------------------------ complaints
+
+std::string text_of(place here) {
+    const char *name = here.file != nullptr ? strrchr(here.file, '/') : nullptr;
+    return std::string(name != nullptr ? name + 1 : here.file != nullptr ? here.file : "?") + ":" + std::to_string(here.line);
+}
+
+std::string who() {
+    if (now.present == nullptr) return "";
+    return " (block " + std::to_string(simt_identity.block.x) + ", thread " + std::to_string(now.present->linear) + ")";
+}
+
+// ------------------------------------------------------------------------------------------------ taking turns
+
+void resume(thread &next) {
+    simt_identity.thread = next.index;
+    simt_identity.linear = next.linear;
+    simt_identity.lane = next.lane;
+    simt_identity.warp = next.warp;
+    watch_thread({uint16_t(next.linear), uint16_t(next.warp), now.warps[next.warp].epoch});
+    now.present = &next;
+    now.switches++;
+}
+
+thread *ready_in_warp(const thread &me) {
+    unsigned first = me.warp * 32;
+    for (unsigned step = 1; step < 32; step++) {
+        unsigned lane = now.turns == order::forward ? me.lane + step : me.lane - step;
+        unsigned i = first + (lane & 31);
+        if (i < now.count && now.threads[i].state == status::ready) return &now.threads[i];
+    }
+    return nullptr;
+}
+
+thread *ready_anywhere(const thread &me) {
+    for (unsigned step = 1; step <= now.count; step++) {
+        unsigned i = now.turns == order::forward ? (me.linear + step) % now.count
+                                                 : (me.linear + now.count - step) % now.count;
+        if (now.threads[i].state == status::ready) return &now.threads[i];
+    }
+    return nullptr;
+}
+
+// Leaves the fiber that runs, which waits or has returned: lanes of its own warp come first, as they meet soonest.
+void take_turns() {
+    thread &me = *now.present;
+    thread *next = ready_in_warp(me);
+    if (next == nullptr) next = ready_anywhere(me);
+    if (next == &me) return;
+    if (next == nullptr) {
+        fiber_switch(me.context, now.scheduler);
+        return;
+    }
+    resume(*next);
+    fiber_switch(me.context, next->context);
+}
+
+// ------------------------------------------------------------------------------------------------ meeting
+
+void release_block() {
+    for (unsigned i = 0; i < now.count; i++) {
+        if (now.threads[i].state == status::at_block_barrier) now.threads[i].state = status::ready;
+    }
+    now.waiting = 0;
+    now.barrier = {nullptr, 0};
+    now.vote_parity ^= 1;
+    now.votes[now.vote_parity] = 0;
+    watch_block_barrier();
+}
+
+void release_warp(unsigned index) {
+    warp &w = now.warps[index];
+    for (unsigned i = index * 32; i < index * 32 + 32 && i < now.count; i++) {
+        if (now.threads[i].state == status::at_warp_operation) now.threads[i].state = status::ready;
+    }
+    w.arrived = 0;
+    w.where = {nullptr, 0};
+    w.parity ^= 1;
+}
+
+void count_step(place here) {
+    if (watch_step_is_last()) fail(text_of(here) + ": no end after " + std::to_string(now.job->step_limit) + " steps");
+}
+
+void meet_block(place here, const char *operation) {
+    count_step(here);
+    if (now.barrier.file != nullptr && now.barrier.line != here.line) {
+        fail(text_of(here) + ": " + operation + " while other threads of the block wait at " + text_of(now.barrier));
+    }
+    if (now.live != now.count) fail(text_of(here) + ": " + operation + " after other threads of the block have returned");
+    now.barrier = here;
+    now.barrier_operation = operation;
+    now.present->state = status::at_block_barrier;
+    if (++now.waiting == now.live) release_block();
+    if (now.present->state != status::ready) take_turns();
+}
+
+void meet_warp(unsigned mask, place here, const char *operation) {
+    thread &me = *now.present;
+    warp &w = now.warps[me.warp];
+    count_step(here);
+    if (!(mask >> me.lane & 1)) fail(text_of(here) + ": the mask of " + operation + " lacks the calling lane");
+    if (mask & ~w.live) fail(text_of(here) + ": the mask of " + operation + " names lanes that have returned or don't exist");
+    if (w.where.file != nullptr && (w.where.line != here.line || w.mask != mask || w.operation != operation)) {
+        fail(text_of(here) + ": " + operation + " while other lanes of the warp wait in " + w.operation + " at " +
+             text_of(w.where) + (w.mask != mask ? " with another mask" : ""));
+    }
+    w.where = here;
+    w.operation = operation;
+    w.mask = mask;
+    w.arrived |= 1u << me.lane;
+    me.state = status::at_warp_operation;
+    if (w.arrived == mask) release_warp(me.warp);
+    if (me.state != status::ready) take_turns();
+}
+
+// ------------------------------------------------------------------------------------------------ blocks
+
+void fiber_main() {
+    for (;;) {
+        now.job->kernel->run(now.job->arguments);
+        thread &me = *now.present;
+        me.state = status::returned;
+        now.live--;
+        now.warps[me.warp].live &= ~(1u << me.lane);
+        take_turns();
+    }
+}
+
+// What keeps a block from ending, told of the first thread that still waits.
+void fail_deadlock() {
+    for (unsigned i = 0; i < now.count; i++) {
+        thread &t = now.threads[i];
+        now.present = &t;
+        warp &w = now.warps[t.warp];
+        if (t.state == status::at_block_barrier) {
+            fail(text_of(now.barrier) + ": waits for ever in " + now.barrier_operation +
+                 ": other threads of the block wait elsewhere or have returned");
+        }
+        if (t.state == status::at_warp_operation) {
+            fail(text_of(w.where) + ": waits for ever in " + w.operation + ": other lanes wait elsewhere or have returned");
+        }
+    }
+}
+
+void prepare_threads(unsigned count) {
+    now.memory.reserve(count);
+    now.count = count;
+    for (unsigned i = 0; i < count; i++) {
+        thread &t = now.threads[i];
+        t.index = uint3{i, 0, 0};
+        t.linear = i;
+        t.lane = i % 32;
+        t.warp = i / 32;
+        fiber_prepare(t.context, now.memory.top(i), fiber_main);
+    }
+}
+
+void prepare_block() {
+    now.live = now.count;
+    now.waiting = 0;
+    now.barrier = {nullptr, 0};
+    now.votes[0] = now.votes[1] = 0;
+    for (unsigned i = 0; i < now.count; i++) now.threads[i].state = status::ready;
+    for (unsigned w = 0; w * 32 < now.count; w++) {
+        unsigned lanes = now.count - w * 32;
+        now.warps[w].live = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+        now.warps[w].arrived = 0;
+        now.warps[w].where = {nullptr, 0};
+    }
+    const entry &kernel = *now.job->kernel;
+    memset(now.dynamic, poison_byte, size_t(now.job->dynamic_bytes));
+    if (kernel.shared_begin != nullptr) {
+        memset(kernel.shared_begin, poison_byte, size_t(kernel.shared_end - kernel.shared_begin));
+    }
+    watch_block_begins();
+}
+
+void run_block(int64_t index) {
+    simt_identity.block = uint3{unsigned(index), 0, 0};
+    prepare_block();
+    thread &first = now.threads[now.turns == order::forward ? 0 : now.count - 1];
+    resume(first);
+    fiber_switch(now.scheduler, first.context);
+    if (now.live != 0) fail_deadlock();
+}
+
+// ------------------------------------------------------------------------------------------------ faults
+
+constexpr int fault_count = 5;
+const int fault_signals[fault_count] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGVTALRM};
+// Steps end a loop that does anything. One that the compiler has made empty ends by this net, in seconds of the
+// processor's time; no result depends on it.
+constexpr time_t empty_loop_seconds = 60;
+
+void on_fault(int signal, siginfo_t *, void *context) {
+    if (!now.running) _exit(139);
+    const void *code = nullptr;
+#if defined(__x86_64__)
+    code = reinterpret_cast<const void *>(static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP] + 1);
+#elif defined(__aarch64__)
+    code = reinterpret_cast<const void *>(static_cast<ucontext_t *>(context)->uc_mcontext.pc + 1);
+#endif
+    // Only the launch's own code gets here, at a place where it holds no lock: allocating is safe.
+    const char *what = signal == SIGFPE ? "an integer division by 0" : signal == SIGVTALRM ? "no end" : strsignal(signal);
+    fail(place_of(code) + ": " + what);
+}
+
+void catch_faults(struct sigaction *before) {
+    static unsigned char stack[64 << 10];
+    stack_t alternate = {};
+    alternate.ss_sp = stack;
+    alternate.ss_size = sizeof stack;
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    for (int i = 0; i < fault_count; i++) sigaction(fault_signals[i], &action, &before[i]);
+}
+
+// Runs `body`; a fault or fail() inside ends it early.
+template <class Body> outcome guarded(const device_memory &memory, int64_t step_limit, Body body) {
+    struct sigaction before[fault_count];
+    catch_faults(before);
+    now.present = nullptr;
+    now.message.clear();
+    now.switches = 0;
+    watch_begin(memory, step_limit);
+    now.running = true;
+    itimerval limit = {{0, 0}, {empty_loop_seconds, 0}}, none = {};
+    setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+    if (sigsetjmp(now.abandon, 1) == 0) body();
+    setitimer(ITIMER_VIRTUAL, &none, nullptr);
+    now.running = false;
+    watch_end();
+    for (int i = 0; i < fault_count; i++) sigaction(fault_signals[i], &before[i], nullptr);
+    outcome result;
+    result.ok = now.message.empty();
+    result.message = now.message;
+    result.steps = watch_steps();
+    result.turns = now.switches;
+    if (result.ok) {
+        std::string broken = memory.first_broken_guard();
+        if (!broken.empty()) result.ok = false, result.message = "?: stored outside of '" + broken + "'";
+    }
+    return result;
+}
+
+unsigned char *dynamic_shared() {
+    // In a stretch of its own, far from everything, so that what lies beyond its end is noticed.
+    if (now.dynamic == nullptr) {
+        void *memory = mmap(nullptr, most_dynamic_bytes + 2 * dynamic_gap_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return nullptr;
+        now.dynamic = static_cast<unsigned char *>(memory) + dynamic_gap_bytes;
+    }
+    return now.dynamic;
+}
+
+}  // namespace
+
+void fail(const std::string &message) {
+    watch_end();
+    now.message = message + who();
+    siglongjmp(now.abandon, 1);
+}
+
+outcome run(const launch &job, const device_memory &memory) {
+    bool too_big = job.threads < 1 || job.threads > int(most_threads) || job.dynamic_bytes < 0 ||
+                   job.dynamic_bytes > int64_t(most_dynamic_bytes) || job.blocks < 0 || job.blocks > INT32_MAX;
+    if (too_big) {
+        outcome refused;
+        refused.ok = false;
+        refused.message = "?: no device takes " + std::to_string(job.blocks) + " blocks of " + std::to_string(job.threads) +
+                          " threads with " + std::to_string(job.dynamic_bytes) + " bytes of shared memory";
+        return refused;
+    }
+    if (dynamic_shared() == nullptr) {
+        std::perror("simt: shared memory");
+        std::exit(2);
+    }
+    return guarded(memory, job.step_limit, [&] {
+        now.job = &job;
+        now.turns = job.turns;
+        simt_identity.block_extent = dim3{unsigned(job.threads), 1, 1};
+        simt_identity.grid_extent = dim3{unsigned(job.blocks), 1, 1};
+        watch_shared(now.dynamic, size_t(job.dynamic_bytes), job.kernel->shared_begin, job.kernel->shared_end);
+        prepare_threads(unsigned(job.threads));
+        for (int64_t i = 0; i < job.blocks; i++) run_block(i);
+    });
+}
+
+outcome run_serial(void (*function)(long long, void **), int64_t blocks, void **arguments, const device_memory &memory,
+                   int64_t step_limit) {
+    return guarded(memory, step_limit, [&] { function(blocks, arguments); });
+}
+
+// ------------------------------------------------------------------------------------------------ called by the text
+
+extern "C" void simt_fail(place here, const char *message) { fail(text_of(here) + ": " + message); }
+
+extern "C" void simt_block_barrier(place here, const char *operation) { meet_block(here, operation); }
+
+extern "C" int simt_block_count(int predicate, place here, const char *operation) {
+    unsigned parity = now.vote_parity;
+    now.votes[parity] += predicate != 0;
+    meet_block(here, operation);
+    return now.votes[parity];
+}
+
+extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, size_t bytes, place here, const char *operation) {
+    warp &w = now.warps[now.present->warp];
+    unsigned parity = w.parity;
+    memcpy(w.slots[parity][now.present->lane], value, bytes);
+    meet_warp(mask, here, operation);
+    return w.slots[parity][0];
+}
+
+extern "C" void simt_warp_barrier(unsigned mask, place here) {
+    warp &w = now.warps[now.present->warp];
+    bool last = (w.arrived | 1u << now.present->lane) == mask;
+    if (last) w.epoch++;
+    meet_warp(mask, here, "__syncwarp");
+    watch_thread({uint16_t(now.present->linear), uint16_t(now.present->warp), w.epoch});
+}
+
+// Where `extern __shared__` arrays begin.
+extern "C" void *simt_dynamic_shared() { return now.dynamic; }
+
+}  // namespace simt

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks behind every access; see watch.h.
+//
+// In: calls that the compiler puts before each load and store, with an address. Out: nothing, or the end of the launch
+// with two lines to look at. The one idea is that of ThreadSanitizer, made exact for barriers: each place remembers its
+// last store and its last loads with the epoch (the count of barriers) in which they happened.
+#include "tests/shim/watch.h"
+
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <sys/mman.h>
+#include <unordered_map>
+
+namespace simt {
+
+namespace {
+
+// The last accesses to one element of an output, or to one byte of shared memory.
+struct record {
+    const void *store_code, *load_code;
+    uint32_t store_epoch, load_epoch;  // 0: never
+    uint32_t store_warp_epoch, load_warp_epoch;
+    uint16_t store_thread, load_thread;
+    bool store_atomic;
+    bool load_by_warp, load_by_many;  // by several threads of one warp; of several warps
+};
+
+struct region {
+    unsigned char *begin, *end;
+    size_t granule;
+    access allowed;
+    bool shared;
+    record *records;  // null: accesses are not compared
+    const char *name;
+};
+
+// Records by the count wanted; pages that nobody touches cost nothing.
+class record_pool {
+  public:
+    ~record_pool() { release(); }
+    record *take(size_t count) {
+        if (count > capacity_) {
+            release();
+            capacity_ = count + count / 2 + 4096;
+            void *memory = mmap(nullptr, capacity_ * sizeof(record), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            records_ = memory == MAP_FAILED ? nullptr : static_cast<record *>(memory);
+        }
+        return records_;
+    }
+
+  private:
+    void release() {
+        if (records_ != nullptr) munmap(records_, capacity_ * sizeof(record));
+        records_ = nullptr;
+        capacity_ = 0;
+    }
+    record *records_ = nullptr;
+    size_t capacity_ = 0;
+};
+
+// The compiler's calls carry nothing but an address, so what they check against has to be found from here.
+struct watch_state {
+    bool active = false;
+    std::vector<region> regions;
+    region *latest = nullptr;
+    uintptr_t arena_begin = 0, arena_end = 0;    // where only what lies in a region may be touched
+    uintptr_t shared_begin = 0, shared_end = 0;  // likewise, around dynamic shared memory
+    uint32_t epoch = 1, launch_epoch = 1, block_epoch = 1;  // they only grow, so records never need clearing
+    watcher_thread thread = {0, 0, 0};
+    int64_t steps = 0, step_limit = 0;
+    std::vector<std::unique_ptr<record_pool>> pools;
+} state;
+
+record_pool &pool(size_t index) {
+    while (state.pools.size() <= index) state.pools.push_back(std::make_unique<record_pool>());
+    return *state.pools[index];
+}
+
+std::string quoted(const region &r) { return r.shared ? std::string(r.name) : "'" + std::string(r.name) + "'"; }
+
+// Whether an earlier access in `epoch` by `thread` may happen at the same time as one made now.
+bool concurrent(const region &r, uint32_t epoch, uint16_t thread, uint32_t warp_epoch) {
+    if (r.shared ? epoch < state.block_epoch : epoch < state.launch_epoch) return false;
+    if (epoch < state.block_epoch) return true;
+    if (epoch < state.epoch || thread == state.thread.number) return false;
+    return thread / 32 != state.thread.warp || warp_epoch >= state.thread.warp_epoch;
+}
+
+[[noreturn]] void fail_race(const region &r, size_t offset, const char *now, const void *code, const char *before,
+                            const void *before_code, uint32_t before_epoch, uint16_t before_thread) {
+    bool same_block = before_epoch >= state.block_epoch;
+    std::string message = place_of(code) + ": " + now + " element " + std::to_string(offset / r.granule) + " of " +
+                          quoted(r) + ", which thread " + std::to_string(before_thread) +
+                          (same_block ? "" : " of another block") + " " + before + " at " + place_of(before_code) +
+                          (same_block ? " with no barrier between them" : "");
+    fail(message);
+}
+
+void check_store(const region &r, size_t offset, record &last, const void *code, bool atomic) {
+    if (last.store_epoch != 0 && !(atomic && last.store_atomic) &&
+        concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
+        fail_race(r, offset, "stores to", code, "stored", last.store_code, last.store_epoch, last.store_thread);
+    }
+    if (last.load_epoch != 0) {
+        bool others = last.load_by_many && last.load_epoch >= state.epoch;
+        bool warp = last.load_by_warp && last.load_epoch >= state.epoch &&
+                    (last.load_thread / 32 != state.thread.warp || last.load_warp_epoch >= state.thread.warp_epoch);
+        if (others || warp || concurrent(r, last.load_epoch, last.load_thread, last.load_warp_epoch)) {
+            fail_race(r, offset, "stores to", code, "loaded", last.load_code, last.load_epoch, last.load_thread);
+        }
+    }
+    last.store_code = code;
+    last.store_epoch = state.epoch;
+    last.store_warp_epoch = state.thread.warp_epoch;
+    last.store_thread = state.thread.number;
+    last.store_atomic = atomic;
+}
+
+void check_load(const region &r, size_t offset, record &last, const void *code) {
+    if (last.store_epoch != 0 && concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
+        fail_race(r, offset, "loads", code, "stored", last.store_code, last.store_epoch, last.store_thread);
+    }
+    if (r.shared && last.store_epoch < state.block_epoch) {
+        fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) +
+             ", where nothing was stored in this block");
+    }
+    bool first = last.load_epoch < state.epoch;
+    bool other = !first && last.load_thread != state.thread.number;
+    bool same_warp = last.load_thread / 32 == state.thread.warp;
+    last.load_by_many = !first && (last.load_by_many || (other && !same_warp));
+    last.load_by_warp = !first && (last.load_by_warp || (other && same_warp));
+    last.load_code = code;
+    last.load_epoch = state.epoch;
+    last.load_warp_epoch = state.thread.warp_epoch;
+    last.load_thread = state.thread.number;
+}
+
+region *region_at(const unsigned char *address) {
+    if (state.latest != nullptr && address >= state.latest->begin && address < state.latest->end) return state.latest;
+    for (region &r : state.regions) {
+        if (address >= r.begin && address < r.end) return state.latest = &r;
+    }
+    return nullptr;
+}
+
+// Names the nearest buffer and how far away it is.
+std::string describe(const unsigned char *address) {
+    const region *nearest = nullptr;
+    long long distance = 0;
+    for (const region &r : state.regions) {
+        if (r.begin == nullptr) continue;
+        long long away = address < r.begin ? address - r.begin : address - r.end;
+        if (nearest == nullptr || llabs(away) < llabs(distance)) nearest = &r, distance = away;
+    }
+    if (nearest == nullptr) return "no tensor";
+    return std::to_string(distance < 0 ? -distance : distance) + " bytes " + (distance < 0 ? "before " : "behind the end of ") +
+           quoted(*nearest) + " of " + std::to_string(nearest->end - nearest->begin) + " bytes";
+}
+
+[[noreturn]] void fail_bounds(const unsigned char *address, size_t bytes, const char *verb, const void *code) {
+    fail(place_of(code) + ": " + verb + " " + std::to_string(bytes) + " bytes at " + describe(address));
+}
+
+void check(void *pointer, size_t bytes, bool store, bool atomic, const void *code) {
+    auto address = static_cast<unsigned char *>(pointer);
+    auto number = reinterpret_cast<uintptr_t>(pointer);
+    region *r = region_at(address);
+    if (r == nullptr) {
+        bool suspicious = number < 65536 || (number >= state.arena_begin && number < state.arena_end) ||
+                          (number >= state.shared_begin && number < state.shared_end);
+        if (suspicious) fail_bounds(address, bytes, store ? "stores" : "loads", code);
+        return;  // the thread's own stack, or a constant table of the text
+    }
+    if (address + bytes > r->end) fail_bounds(address + bytes - 1, bytes, store ? "stores" : "loads", code);
+    if (store && r->allowed == access::read) fail(place_of(code) + ": stores to the input " + quoted(*r));
+    if (r->records == nullptr) return;
+    size_t first = size_t(address - r->begin) / r->granule;
+    size_t last = (size_t(address - r->begin) + bytes - 1) / r->granule;
+    for (size_t i = first; i <= last; i++) {
+        if (store) check_store(*r, i * r->granule, r->records[i], code, atomic);
+        else check_load(*r, i * r->granule, r->records[i], code);
+    }
+}
+
+void count_step(const void *code) {
+    if (++state.steps > state.step_limit) {
+        fail(place_of(code) + ": no end after " + std::to_string(state.step_limit) + " steps");
+    }
+}
+
+inline void watched(void *address, size_t bytes, bool store, const void *code) {
+    if (!state.active) return;
+    count_step(code);
+    check(address, bytes, store, false, code);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------ set by the runtime
+
+void watch_begin(const device_memory &memory, int64_t step_limit) {
+    state.regions.clear();
+    state.latest = nullptr;
+    state.launch_epoch = state.block_epoch = ++state.epoch;
+    state.steps = 0;
+    state.step_limit = step_limit;
+    size_t index = 2;
+    for (const buffer &b : memory.buffers()) {
+        record *records = nullptr;
+        if (b.allowed == access::write) records = pool(index++).take(b.bytes / b.element_bytes + 1);
+        state.regions.push_back({b.data, b.data + b.bytes, b.element_bytes, b.allowed, false, records, b.name.c_str()});
+    }
+    state.arena_begin = state.arena_end = state.shared_begin = state.shared_end = 0;
+    if (!memory.buffers().empty()) {
+        state.arena_begin = reinterpret_cast<uintptr_t>(memory.buffers().front().data) - (size_t{1} << 30);
+        state.arena_end = reinterpret_cast<uintptr_t>(memory.buffers().back().data) + (size_t{1} << 30);
+    }
+    state.active = true;
+}
+
+void watch_end() { state.active = false; }
+
+void watch_shared(unsigned char *dynamic, size_t dynamic_bytes, char *fixed_begin, char *fixed_end) {
+    auto fixed = reinterpret_cast<unsigned char *>(fixed_begin), end = reinterpret_cast<unsigned char *>(fixed_end);
+    state.regions.push_back({dynamic, dynamic + dynamic_bytes, 1, access::write, true, pool(0).take(dynamic_bytes + 1),
+                             "dynamic shared memory"});
+    if (fixed != nullptr) {
+        state.regions.push_back({fixed, end, 1, access::write, true, pool(1).take(size_t(end - fixed) + 1), "shared memory"});
+    }
+    state.shared_begin = reinterpret_cast<uintptr_t>(dynamic) - dynamic_gap_bytes;
+    state.shared_end = reinterpret_cast<uintptr_t>(dynamic) + dynamic_bytes + dynamic_gap_bytes;
+    state.latest = nullptr;
+}
+
+void watch_block_begins() { state.block_epoch = ++state.epoch; }
+void watch_block_barrier() { ++state.epoch; }
+void watch_thread(const watcher_thread &thread) { state.thread = thread; }
+int64_t watch_steps() { return state.steps; }
+
+bool watch_step_is_last() { return ++state.steps > state.step_limit; }
+
+// ------------------------------------------------------------------------------------------------ places
+
+namespace {
+// The first line of the text itself: what was inlined from the shim's headers is passed over.
+std::string first_own_line(FILE *lines) {
+    char line[4096];
+    std::string found = "?";
+    while (fgets(line, sizeof line, lines) != nullptr) {
+        line[strcspn(line, "\n")] = 0;
+        if (char *note = strstr(line, " (discriminator")) *note = 0;
+        if (strstr(line, "hostcuda") != nullptr || line[0] == '?') continue;
+        const char *name = strrchr(line, '/');
+        found = name != nullptr ? name + 1 : line;
+        break;
+    }
+    while (fgets(line, sizeof line, lines) != nullptr) {}
+    return found;
+}
+}  // namespace
+
+std::string place_of(const void *code_address) {
+    Dl_info info;
+    if (dladdr(code_address, &info) == 0 || info.dli_fname == nullptr) return "?";
+    auto offset = static_cast<const char *>(code_address) - static_cast<const char *>(info.dli_fbase) - 1;
+    char command[4400];
+    snprintf(command, sizeof command, "addr2line -i -e '%s' %#zx 2>/dev/null", info.dli_fname, size_t(offset));
+    FILE *lines = popen(command, "r");
+    if (lines == nullptr) return "?";
+    std::string found = first_own_line(lines);
+    pclose(lines);
+    return found;
+}
+
+}  // namespace simt
+
+// ------------------------------------------------------------------------------------------------ the compiler's calls
+
+// Each is called right before an access, so its return address is the place of the access.
+#define SIMT_HOOK(name, bytes, store) \
+    extern "C" void name(void *address) { simt::watched(address, bytes, store, __builtin_return_address(0)); }
+#define SIMT_HOOKS(bytes) \
+    SIMT_HOOK(__tsan_read##bytes, bytes, false) \
+    SIMT_HOOK(__tsan_write##bytes, bytes, true) \
+    SIMT_HOOK(__tsan_unaligned_read##bytes, bytes, false) \
+    SIMT_HOOK(__tsan_unaligned_write##bytes, bytes, true) \
+    SIMT_HOOK(__tsan_volatile_read##bytes, bytes, false) \
+    SIMT_HOOK(__tsan_volatile_write##bytes, bytes, true)
+SIMT_HOOK(__tsan_read1, 1, false)
+SIMT_HOOK(__tsan_write1, 1, true)
+SIMT_HOOK(__tsan_volatile_read1, 1, false)
+SIMT_HOOK(__tsan_volatile_write1, 1, true)
+SIMT_HOOKS(2)
+SIMT_HOOKS(4)
+SIMT_HOOKS(8)
+SIMT_HOOKS(16)
+extern "C" void __tsan_read_range(void *address, size_t bytes) {
+    simt::watched(address, bytes, false, __builtin_return_address(0));
+}
+extern "C" void __tsan_write_range(void *address, size_t bytes) {
+    simt::watched(address, bytes, true, __builtin_return_address(0));
+}
+extern "C" void __tsan_init() {}
+extern "C" void __tsan_func_entry(void *) {}
+extern "C" void __tsan_func_exit() {}
+
+// Called at the head of every basic block (-fsanitize-coverage=trace-pc): what ends a loop that never touches memory.
+extern "C" void __sanitizer_cov_trace_pc() {
+    if (simt::state.active) simt::count_step(__builtin_return_address(0));
+}
+
+// An atomic of the text.
+extern "C" void simt_watch_atomic(void *address, size_t bytes, const void *code) {
+    if (!simt::state.active) return;
+    simt::count_step(code);
+    simt::check(address, bytes, true, true, code);
+}
+
+// What -fsanitize=alignment,bounds,… calls: the place comes first in its description of the fault.
+struct simt_undefined_place {
+    const char *file;
+    uint32_t line, column;
+};
+static void undefined(const simt_undefined_place *where, const char *what) {
+    const char *name = strrchr(where->file, '/');
+    simt::fail(std::string(name != nullptr ? name + 1 : where->file) + ":" + std::to_string(where->line) + ": " + what);
+}
+#define SIMT_UNDEFINED(name, what) \
+    extern "C" void __ubsan_handle_##name(simt_undefined_place *where) { undefined(where, what); }
+SIMT_UNDEFINED(type_mismatch_v1, "a null or misaligned address for an access of this width")
+SIMT_UNDEFINED(out_of_bounds, "an index outside of a fixed array")
+SIMT_UNDEFINED(shift_out_of_bounds, "a shift by more than the width, or by less than 0")
+SIMT_UNDEFINED(divrem_overflow, "a division by 0, or of the least integer by -1")
+SIMT_UNDEFINED(builtin_unreachable, "reached what is marked unreachable")
+SIMT_UNDEFINED(missing_return, "a function ends without its value")
+SIMT_UNDEFINED(load_invalid_value, "a bool that is neither 0 nor 1")
+SIMT_UNDEFINED(pointer_overflow, "an address that wraps around")
+SIMT_UNDEFINED(add_overflow, "a signed sum that overflows")
+SIMT_UNDEFINED(sub_overflow, "a signed difference that overflows")
+SIMT_UNDEFINED(mul_overflow, "a signed product that overflows")
+SIMT_UNDEFINED(negate_overflow, "a negation that overflows")
+SIMT_UNDEFINED(vla_bound_not_positive, "an array without elements")
