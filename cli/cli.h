@@ -47,9 +47,9 @@ struct arguments {
     struct values operands;
 };
 
-// False, with a message on standard error, if the line is wrong. Free with arguments_free in any case.
-bool arguments_parse(const struct command *command, int argc, char **argv, struct arguments *arguments);
-void arguments_free(struct arguments *arguments);
+// False, with a message on standard error, if the line is wrong. Free with free_command_line in any case.
+bool read_command_line(const struct command *command, int argc, char **argv, struct arguments *arguments);
+void free_command_line(struct arguments *arguments);
 bool has_option(const struct arguments *arguments, enum option_id option);
 const char *option_value(const struct arguments *arguments, enum option_id option);  // the last, or NULL
 // An unsigned number of an option, or `otherwise` if it isn't there. False with a message if it is none.

@@ -7,11 +7,12 @@
 
 // ------------------------------------------------------------------------------------------------ explain
 
+// The first line of an explanation is "E0203: what it is about".
 static void list_codes(void)
 {
     for (int i = 0; tilec_code(i); i++) {
         const char *text = tilec_explain(tilec_code(i));
-        printf("%s  %.*s\n", tilec_code(i), text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+        if (text) printf("%.*s\n", (int)strcspn(text, "\n"), text);
     }
 }
 

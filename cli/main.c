@@ -27,7 +27,7 @@ const struct command commands[] = {
      "dimensions without a value stay open until launch; `axis d = D;` needs --dim D=….",
      "tilec emit examples/jagged_sum.tile --kernel jagged_sum\n"
      "tilec emit examples/jagged_softmax.tile --type T=f16 --dim M=128 --config best.json\n"
-     "tilec emit examples/jagged_mean.tile --ir=expand_jagged"},
+     "tilec emit examples/jagged_mean.tile --ir=lower_jagged"},
     {"run", command_run, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_OUT, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE,
       OPTION_CHECK, OPTION_CONFIG, OPTION_SEED, OPTION_SAVE_ARGS, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE,
@@ -89,11 +89,11 @@ static tilec_result run_command(const struct command *command, int argc, char **
 {
     struct arguments arguments;
     tilec_result result = TILEC_USAGE;
-    if (arguments_parse(command, argc, argv, &arguments)) {
+    if (read_command_line(command, argc, argv, &arguments)) {
         if (has_option(&arguments, OPTION_HELP)) print_command_help(command), result = TILEC_OK;
         else result = command->run(&arguments);
     }
-    arguments_free(&arguments);
+    free_command_line(&arguments);
     return result;
 }
 

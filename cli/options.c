@@ -99,7 +99,7 @@ static bool check_operands(const struct command *command, const struct arguments
     return usage_error("%s: wants %s; see tilec %s --help", command->name, command->operands, command->name), false;
 }
 
-bool arguments_parse(const struct command *command, int argc, char **argv, struct arguments *arguments)
+bool read_command_line(const struct command *command, int argc, char **argv, struct arguments *arguments)
 {
     struct getopt_tables tables;
     int found;
@@ -118,7 +118,7 @@ bool arguments_parse(const struct command *command, int argc, char **argv, struc
     return check_operands(command, arguments);
 }
 
-void arguments_free(struct arguments *arguments)
+void free_command_line(struct arguments *arguments)
 {
     for (int i = 0; i < OPTION_KINDS; i++) free(arguments->values[i].items);
     free(arguments->operands.items);
