@@ -26,6 +26,7 @@ tilec_result choose_kernel(const struct arguments *arguments, const char *name, 
         .dynamics = values[OPTION_DYNAMIC].items,
         .absent_count = values[OPTION_WITHOUT].count,
         .absent = values[OPTION_WITHOUT].items,
+        .for_all = name && !has_option(arguments, OPTION_KERNEL),
     };
     choose_free_kernel(chosen);
     if (!name) name = option_value(arguments, OPTION_KERNEL);

@@ -175,6 +175,53 @@ static const char *choose_kernel(struct arena *arena, const tilec_program *progr
     return NULL;
 }
 
+// Whether a signature has a generic, a dimension or an optional tensor of the name in front of "=".
+static bool has_name(const struct signature *signature, const char *text)
+{
+    size_t length = strcspn(text, "=");
+    for (int i = 0; i < signature->generic_count; i++)
+        if (strlen(signature->generics[i].name) == length && strncmp(signature->generics[i].name, text, length) == 0) return true;
+    for (int i = 0; i < signature->dim_count; i++)
+        if (strlen(signature->dims[i]) == length && strncmp(signature->dims[i], text, length) == 0) return true;
+    for (int i = 0; i < signature->param_count; i++)
+        if (signature->params[i].optional && strcmp(signature->params[i].name, text) == 0) return true;
+    return false;
+}
+
+static bool is_for_others(const tilec_kernel *kernel, const struct signature *own, const char *text)
+{
+    const struct ast_file *file = kernel->program->file;
+    if (has_name(own, text)) return false;
+    for (int i = 0; i < frontend_kernel_count(file); i++) {
+        const struct signature *other = frontend_signature(kernel->arena, file, frontend_kernel_name(file, i));
+        if (other && has_name(other, text)) return true;
+    }
+    return false;
+}
+
+static void pass_over(const tilec_kernel *kernel, const struct signature *own, int *count, const char *const **items)
+{
+    const char **kept = ARENA_ARRAY(kernel->arena, const char *, *count + 1);
+    int number = 0;
+    for (int i = 0; i < *count; i++)
+        if (!is_for_others(kernel, own, (*items)[i])) kept[number++] = (*items)[i];
+    *count = number;
+    *items = kept;
+}
+
+// Without what only other kernels of the file have.
+static struct tilec_specialization own_part(const tilec_kernel *kernel, const struct signature *own,
+                                            const struct tilec_specialization *given)
+{
+    struct tilec_specialization part = *given;
+    pass_over(kernel, own, &part.type_count, &part.types);
+    pass_over(kernel, own, &part.dim_count, &part.dims);
+    pass_over(kernel, own, &part.static_count, &part.statics);
+    pass_over(kernel, own, &part.dynamic_count, &part.dynamics);
+    pass_over(kernel, own, &part.absent_count, &part.absent);
+    return part;
+}
+
 static tilec_result check(tilec_kernel *kernel, const char *name, const struct tilec_specialization *given,
                           tilec_report *report)
 {
@@ -183,6 +230,8 @@ static tilec_result check(tilec_kernel *kernel, const char *name, const struct t
     struct specialization specialization;
     struct signature *signature = frontend_signature(kernel->arena, file, name);
     if (!signature) return report_failed(report, "internal.signature", NULL, "kernel %s has no signature", name);
+    struct tilec_specialization part;
+    if (given && given->for_all) part = own_part(kernel, signature, given), given = &part;
     struct status status = specialization_read(kernel->arena, signature, given, &specialization);
     if (!status.ok) return report_status(report, &status);
     diagnostics_init(&diagnostics, kernel->arena);

@@ -90,6 +90,7 @@ struct tilec_specialization {
     const char *const *dynamics;  // names that must stay dynamic, though dims has a value
     int absent_count;
     const char *const *absent;    // optional tensors that are left out
+    int for_all;                  // meant for every kernel of the file: what only another kernel has is passed over
 };
 
 // A kernel under one specialization, checked.

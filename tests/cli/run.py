@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program as its users see it: what each command line writes, and the code it ends with.
+
+    run.py TILEC [--rewrite]
+
+Help and other fixed texts are compared with tests/cli/golden/; --rewrite takes them from the program, unless it crashed.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "house"))
+from tap import Tap
+
+TILEC = str(pathlib.Path(sys.argv[1]).resolve())
+REWRITE = "--rewrite" in sys.argv
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="tilec-cli-"))
+PLAIN = {"PATH": os.environ["PATH"], "HOME": str(FOLDER), "TILEC_CACHE_DIR": str(FOLDER / "cache"), "LC_ALL": "C"}
+for name in ("CUDA_HOME", "TILEC_NVRTC_DIR", "CC", "TMPDIR"):
+    if name in os.environ:
+        PLAIN[name] = os.environ[name]
+TWO, WRONG = str(HERE / "two.tile"), str(HERE / "wrong.tile")
+tap = Tap()
+
+
+def check(good, name, complaints=()):
+    tap.check(bool(good), name, [] if good else complaints)
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+
+def tilec(*words, env=None, stdin="", binary=False):
+    done = subprocess.run([TILEC, *map(str, words)], capture_output=True, cwd=FOLDER, timeout=120,
+                          env={**PLAIN, **(env or {})}, input=stdin.encode())
+    if not binary:
+        done.stdout = done.stdout.decode()
+    done.stderr = done.stderr.decode(errors="replace")
+    return Result(done)
+
+
+def show(words):
+    return " ".join(str(w).replace(str(ROOT) + "/", "").replace(str(FOLDER) + "/", "") for w in words)
+
+
+def expect(words, code, out=(), err=(), no_out=(), **how):
+    """Runs the words; `out` and `err` are pieces that must occur. An empty `err` wants silence where the code is 0."""
+    result = tilec(*words, **how)
+    complaints = []
+    if result.code != code:
+        complaints.append(f"ended with {result.code}, not {code}")
+    for stream, text, pieces in (("standard output", result.out, out), ("standard error", result.err, err)):
+        complaints += [f"{stream} lacks: {piece}" for piece in pieces if piece not in text]
+    complaints += [f"standard output has: {piece}" for piece in no_out if piece in result.out]
+    if code == 0 and not err and result.err:
+        complaints.append("standard error isn't silent")
+    if code != 0 and not result.err:
+        complaints.append("it failed without a word")
+    if complaints:
+        complaints += [f"out: {line}" for line in str(result.out).splitlines()[:10]]
+        complaints += [f"err: {line}" for line in result.err.splitlines()[:10]]
+    check(not complaints, f"tilec {show(words)}", complaints)
+    return result
+
+
+def golden(words, name):
+    result = tilec(*words)
+    path = HERE / "golden" / name if "/" not in name else ROOT / name
+    if REWRITE and result.code == 0:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(result.out, encoding="utf-8")
+    wanted = path.read_text(encoding="utf-8") if path.exists() else ""
+    check(result.code == 0 and result.out == wanted and not result.err, f"tilec {show(words)} writes {path.name}",
+              [f"run {pathlib.Path(__file__).name} TILEC --rewrite if this is meant"])
+
+
+# ------------------------------------------------------------------------------------------------ help and usage
+
+COMMANDS = ["check", "emit", "run", "compile", "config", "explain", "doctor", "completions", "manual"]
+
+
+def test_help():
+    expect(["--version"], 0, out=["tilec 0."])
+    golden(["--help"], "help.txt")
+    for command in COMMANDS:
+        golden([command, "--help"], f"help-{command}.txt")
+        text = tilec(command, "--help").out
+        check("example:\n  " in text, f"{command} --help has an example")
+        check(tilec("help", command).out == text, f"help {command} is {command} --help")
+    golden(["manual"], "docs/tilec.1")
+
+
+def test_usage():
+    expect([], 2, err=["wants a command"])
+    expect(["nonsense"], 2, err=["no such command: nonsense"])
+    expect(["--nonsense"], 2, err=["no such option: --nonsense"])
+    expect(["help", "nonsense"], 2, err=["no such command: nonsense"])
+    expect(["check"], 2, err=["wants FILE"])
+    expect(["check", "--nonsense", TWO], 2, err=["no such option: --nonsense"])
+    expect(["check", "-q", TWO], 2, err=["no such option"])
+    expect(["emit", TWO, "--kernel"], 2, err=["--kernel wants a value"])
+    expect(["emit", TWO, TWO], 2, err=["one word too many"])
+    expect(["emit"], 2, err=["wants FILE"])
+    expect(["emit", "nowhere.tile"], 2, err=["can't read nowhere.tile: No such file or directory"])
+    expect(["emit", str(FOLDER)], 2, err=["it is a folder"])
+    expect(["emit", TWO, "--kernel", "none"], 2, err=["has no kernel none; it has total, scale"])
+    expect(["emit", TWO, "--kernel", "total", "--type", "T=i32"], 2, err=["T stands for f16, bf16, f32 or f64"])
+    expect(["emit", TWO, "--kernel", "total", "--type", "I=f32"], 2, err=["I stands for i32 or i64"])
+    expect(["emit", TWO, "--kernel", "total", "--type", "U=f32"], 2, err=["has no element type U; it has T, I"])
+    expect(["emit", TWO, "--kernel", "total", "--type", "T"], 2, err=["write --type T=f32"])
+    expect(["emit", TWO, "--kernel", "total", "--type", "T=f32", "--type", "T=f16"], 2, err=["T is given twice"])
+    expect(["emit", TWO, "--kernel", "total", "--dim", "Q=3"], 2, err=["has no dimension Q"])
+    expect(["emit", TWO, "--kernel", "total", "--dim", "M"], 2, err=["write --dim N=256"])
+    for number in ("x", "-1", "1.5", "", "99999999999999999999", "3 "):
+        expect(["emit", TWO, "--kernel", "total", "--dim", f"M={number}"], 2, err=["wants an integer from 0"])
+    expect(["emit", TWO, "--kernel", "total", "--dim", "M=3", "--dim", "M=4"], 2, err=["M is given twice"])
+    expect(["emit", TWO, "--kernel", "total", "--static", "M"], 2, err=["write --dim M="])
+    expect(["emit", TWO, "--kernel", "total", "--dynamic", "Q"], 2, err=["has no dimension Q"])
+    expect(["emit", TWO, "--kernel", "total", "--without", "x"], 2, err=["no optional tensor of that name"])
+    expect(["emit", TWO, "--kernel", "total", "--target", "gpu"], 2, err=["no target gpu"])
+    expect(["emit", TWO, "--kernel", "total", "--arch", "90"], 2, err=["sm_90"])
+    expect(["emit", TWO, "--kernel", "total", "--ir", "nowhere"], 2, err=["no stage nowhere"])
+    expect(["compile", TWO], 2, err=["several kernels: total, scale", "--kernel"])
+    expect(["config", "shuffle", TWO], 2, err=["no such action: shuffle"])
+    expect(["config", "check", TWO, "--kernel", "total"], 2, err=["wants --config"])
+    expect(["config", "random", TWO, "--kernel", "total", "--seed", "x"], 2, err=["wants a whole number"])
+    expect(["explain"], 2, err=["wants CODE"])
+    expect(["explain", "E9999"], 2, err=["there is no code E9999"])
+    expect(["completions", "tcsh"], 2, err=["bash, zsh, fish"])
+    expect(["run", TWO, "--kernel", "total", "--device", "abacus"], 2, err=["abacus"])
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+def test_check():
+    expect(["check", TWO], 0)
+    expect(["check", TWO, WRONG], 1, err=["wrong.tile:4:18: error[E"])
+    result = expect(["check", WRONG], 1, err=["wrong.tile:5:25"])
+    check(result.out == "", "messages go to standard error alone")
+    both = tilec("check", "--json", TWO, WRONG)
+    data = json.loads(both.out)
+    check(both.code == 1 and both.err == "", "check --json writes to standard output alone")
+    check([entry["ok"] for entry in data] == [True, False], "check --json has an entry per file")
+    check([k["name"] for k in data[0]["kernels"]] == ["total", "scale"], "check --json lists the kernels")
+    message = data[1]["messages"][0]
+    source = pathlib.Path(WRONG).read_text()
+    check(message["severity"] == "error" and (message["line"], message["column"]) == (4, 18), "check --json has places")
+    check(source[message["begin"]:message["end"]].startswith("y"), "check --json has byte offsets")
+    expect(["check", "-"], 0, stdin=pathlib.Path(TWO).read_text())
+    expect(["check", "-"], 1, err=["<stdin>:1:1: error"], stdin="nonsense")
+    expect(["check", TWO], 0, env={"LC_ALL": "de_DE.UTF-8"})
+    check("\x1b[" not in tilec("check", WRONG).err, "no colours where there is no terminal")
+    check("\x1b[" in tilec("check", WRONG, "--colour=always").err, "--colour=always has colours")
+
+
+def test_emit():
+    result = expect(["emit", TWO, "--kernel", "total"], 0, out=["__global__", "total"])
+    check(tilec("emit", TWO, "--kernel", "total", env={"LC_ALL": "de_DE.UTF-8"}).out == result.out, "the same bytes each time")
+    expect(["emit", TWO, "--kernel", "scale"], 1, err=["D"])
+    expect(["emit", TWO, "--kernel", "scale", "--dim", "D=64"], 0, out=["bias"])
+    expect(["emit", TWO, "--kernel", "scale", "--dim", "D=64", "--without", "bias"], 0, no_out=["bias["])
+    expect(["emit", TWO, "--kernel", "total", "--target", "cpu"], 0, out=["total_run"], no_out=["__global__"])
+    expect(["emit", TWO, "--kernel", "total", "--ir=ast"], 0, out=["kernel total", "jagged_tile"])
+    expect(["emit", TWO, "--kernel", "total", "--ir=checked"], 0, out=["reduce"])
+    expect(["emit", TWO, "--kernel", "total", "--ir=all"], 0, out=["// after checked", "// after lower_masks"])
+    expect(["emit", TWO, "--kernel", "total", "--ir=lower_jagged"], 0)
+    expect(["emit", TWO, "--kernel", "total", "--stop-after=lower_jagged"], 0, no_out=["__global__"])
+    expect(["emit", TWO, "--kernel", "total", "--skip-pass=opt_hoist"], 0, out=["__global__"])
+    expect(["emit", "--list-passes"], 0, out=["lower_masks", "opt_hoist"])
+    expect(["emit", "--list-ops"], 0, out=["reduce", "select"])
+    half = tilec("emit", TWO, "--kernel", "total", "--type", "T=f16", "--dim", "M=64").out
+    check(half and half != result.out, "types and dimensions change the text")
+    opened = tilec("emit", TWO, "--kernel", "total", "--dim", "M=64", "--dynamic", "M").out
+    check(opened == result.out, "--dynamic opens what --dim gave")
+    expect(["emit", TWO, "--kernel", "total", "-o", "sum.cu"], 0)
+    check((FOLDER / "sum.cu").read_text() == result.out, "-o writes the same text")
+    expect(["emit", TWO, "--kernel", "total", "--source", "sum.cu"], 0, out=["__global__"])
+    (FOLDER / "edited.cu").write_text("void other(void) {}\n")
+    expect(["emit", TWO, "--kernel", "total", "--source", "edited.cu"], 1, err=["doesn't define total"])
+    expect(["emit", TWO, "--kernel", "total", "--keep", "kept"], 0)
+    kept = sorted(p.name for p in (FOLDER / "kept").iterdir())
+    check({"total.cu", "total.config.json", "total.00-checked.ir"} <= set(kept), "--keep keeps all", kept)
+    both = FOLDER / "both.tile"
+    both.write_text(pathlib.Path(TWO).read_text().replace("axis d = D;", "").replace("tn in tile(N)", "(tn, d) in tile(N, D)"))
+    expect(["emit", both], 0, out=["total", "scale"])
+    expect(["emit", both, "--dim", "M=64", "--type", "I=i32", "--without", "bias"], 0, out=["total", "scale"])
+    expect(["emit", both, "--dim", "Z=64"], 2, err=["has no dimension Z"])
+
+
+def test_config():
+    space = json.loads(expect(["config", "space", TWO, "--kernel", "total"], 0).out)
+    check(any(knob["path"] == "axes.tm.block" and len(knob["choices"]) > 1 for knob in space["knobs"]), "the space has knobs")
+    default = expect(["config", "default", TWO, "--kernel", "total", "-o", "default.json"], 0)
+    full = json.loads((FOLDER / "default.json").read_text())
+    check(full["format"] == 1 and full["kernel"] == "total" and set(full["axes"]) >= {"tb", "tm", "tk"}, "the default is full")
+    many = json.loads(expect(["config", "random", TWO, "--kernel", "total", "--seed", "7", "--count", "50"], 0).out)
+    again = json.loads(tilec("config", "random", TWO, "--kernel", "total", "--seed", "7", "--count", "50").out)
+    check(len(many) == 50 and many == again, "random configs: as many as asked for, the same for a seed")
+    check(len({json.dumps(c) for c in many}) > 20, "random configs differ")
+    check(json.loads(tilec("config", "random", TWO, "--kernel", "total", "--count", "0").out) == [], "no configs is an empty array")
+    one = json.loads(tilec("config", "random", TWO, "--kernel", "total", "--seed", "7").out)
+    check(one == many[0], "without --count one config, not an array")
+    expect(["config", "check", TWO, "--kernel", "total", "--config", "default.json"], 0, out=['"format": 1'])
+    expect(["config", "check", TWO, "--kernel", "total", "--config", "default.json", "--minimal"], 0, no_out=["axes"])
+    plain = tilec("emit", TWO, "--kernel", "total").out
+    check(tilec("emit", TWO, "--kernel", "total", "--config", "default.json").out == plain, "the default config by file is the default")
+    for name, text, words in (("cut", '{"format": 1', "ends too early"), ("new", '{"format": 9}', "use a newer tilec"),
+                              ("key", '{"format": 1, "speed": 9}', "speed: no such key"),
+                              ("axis", '{"format": 1, "axes": {"tq": {}}}', "axes.tq: kernel total has no axis of that name")):
+        (FOLDER / f"{name}.json").write_text(text)
+        for command in (["config", "check"], ["emit"]):
+            expect([*command, TWO, "--kernel", "total", "--config", f"{name}.json"], 1, err=[f"{name}.json", words])
+    expect(["config", "check", TWO, "--kernel", "total", "--config", "none.json"], 2, err=["can't read the config none.json"])
+
+
+def test_explain():
+    codes = [line.split(":")[0] for line in expect(["explain", "--list"], 0).out.splitlines()]
+    check(len(codes) > 10, "there are codes")
+    for code in codes:
+        result = tilec("explain", code)
+        check(result.code == 0 and result.out.startswith(code) and len(result.out) > 60, f"explain {code}")
+    expect(["explain", codes[0].lower()], 0, out=[codes[0]])
+
+
+def test_doctor():
+    result = tilec("doctor", "--json")
+    names = [finding["name"] for finding in json.loads(result.out)]
+    check(result.code in (0, 3) and {"tilec", "C compiler", "NVRTC", "object cache"} <= set(names), "doctor looks around", names)
+    missing = tilec("doctor", env={"PATH": str(FOLDER / "empty"), "CC": ""})
+    check(missing.code == 3 and "apt-get install" in missing.out, "doctor: no compiler is 3, with the mend")
+    open_folder = FOLDER / "open"
+    (open_folder / "objects").mkdir(parents=True)
+    (open_folder / "objects").chmod(0o777)
+    check("another user" in tilec("doctor", env={"TILEC_CACHE_DIR": str(open_folder)}).out, "doctor: a folder open to all")
+
+
+def test_compile():
+    findings = {f["name"]: f["ok"] for f in json.loads(tilec("doctor", "--json").out)}
+    words = ["compile", TWO, "--kernel", "total"]
+    if not findings["NVRTC"]:
+        expect(words, 3, err=["NVRTC isn't here"])
+        return
+    expect([*words, "--arch", "sm_80", "--arch", "sm_90a"], 0, out=["total.sm_80.cubin", "total.sm_90a.cubin", "registers", "spills"])
+    check((FOLDER / "total.sm_90a.cubin").read_bytes()[:4] == b"\x7fELF", "a cubin is an ELF file")
+    expect([*words, "--ptx", "-o", "total.ptx"], 0)
+    check(".entry total" in (FOLDER / "total.ptx").read_text(), "PTX has the entry")
+    data = json.loads(expect([*words, "--json", "-o", "/dev/null"], 0).out)
+    check(data[0]["arch"] == "sm_90" and data[0]["kernels"][0]["registers"] > 0, "compile --json")
+    expect([*words, "--arch", "sm_20"], 3, err=["has no sm_20; it has"])
+    expect([*words, "--arch", "fast"], 2, err=["fast"])
+    expect([*words, "--arch", "sm_80", "--arch", "sm_90", "-o", "x"], 2, err=["-o is one file"])
+    expect([*words, "-o", "/dev/full"], 1, err=["No space left on device"])
+    (FOLDER / "bad.cu").write_text("extern \"C\" __global__ void total(float *x) { nonsense(); }\n")
+    expect([*words, "--source", "bad.cu"], 70, err=["nonsense"])
+
+
+RUN = ["run", TWO, "--kernel", "total", "--arg", "x=randn", "--arg", "offsets=offsets(uniform(0, 30))", "--dim", "B=40", "--dim", "M=5"]
+
+
+def test_run():
+    for device in ("reference", "cpu"):
+        expect([*RUN, "--device", device, "--check", "--out", f"out={device}.npy"], 0)
+        check((FOLDER / f"{device}.npy").stat().st_size > 40 * 5 * 4, f"{device} wrote its output")
+    data = json.loads(expect([*RUN, "--check", "--json"], 0).out)
+    check(data["outputs"][0]["check"]["ok"] is True and data["outputs"][0]["shape"] == [40, 5], "run --json")
+    expect([*RUN, "--type", "T=f16", "--check"], 0)
+    expect([*RUN, "--save-args", "args"], 0, out=["out"])
+    check({"x.npy", "offsets.npy"} <= {p.name for p in (FOLDER / "args").iterdir()}, "--save-args saves")
+    expect(["run", TWO, "--kernel", "total", "--arg", "x=@args/x.npy", "--arg", "offsets=@args/offsets.npy", "--check"], 0)
+    expect(["run", TWO], 2, err=["total"])
+    whole = (FOLDER / "args" / "x.npy").read_bytes()
+    (FOLDER / "cut.npy").write_bytes(whole[:-3])
+    expect(["run", TWO, "--kernel", "total", "--arg", "x=@cut.npy", "--arg", "offsets=@args/offsets.npy"], 5, err=["cut.npy"])
+    (FOLDER / "none").mkdir()
+    expect(RUN, 3, err=["no C compiler", "apt-get install"], env={"PATH": str(FOLDER / "none"), "CC": ""})
+    expect([*RUN, "--device", "reference"], 0, out=["out"], env={"PATH": str(FOLDER / "none"), "CC": ""})
+    expect([*RUN, "--out", "out=/dev/full"], 5, err=["/dev/full"])
+    expect(["run", TWO, "--kernel", "scale", "--arg", "x=randn", "--dim", "N=10", "--dim", "D=6", "--check"], 0)
+    expect(["run", TWO, "--kernel", "scale", "--arg", "x=randn", "--arg", "bias=ones", "--arg", "factor=0.5", "--dim", "N=10",
+            "--dim", "D=6", "--check"], 0)
+    tilec(*RUN, "--keep", str(FOLDER))
+    edited = FOLDER / "total.c"
+    check(edited.exists(), "run --keep keeps the C")
+    expect([*RUN, "--source", str(edited), "--check"], 0)
+    edited.write_text(re.sub(r"\+=", "-=", edited.read_text()))
+    expect([*RUN, "--source", str(edited), "--check"], 1, err=["out"])
+
+
+# ------------------------------------------------------------------------------------------------ the outside
+
+def shell(line, code, err=()):
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=FOLDER, timeout=60,
+                          env={**PLAIN, "TILEC": TILEC, "TWO": TWO})
+    good = done.returncode == code and all(piece in done.stderr for piece in err)
+    check(good, line, [f"ended with {done.returncode}, not {code}", *done.stderr.splitlines()[:5]])
+
+
+def test_output_that_fails():
+    shell("set -o pipefail; { sleep 0.2; $TILEC manual; } | true; exit ${PIPESTATUS[0]}", 1, ["can't write to standard output: Broken pipe"])
+    for words in ("manual", "--help", "emit --list-ops", "emit $TWO --kernel total", "config random $TWO --kernel total --count 9",
+                  "explain --list", "check --json $TWO", "completions zsh"):
+        shell(f"$TILEC {words} > /dev/full", 1, ["can't write to standard output: No space left on device"])
+        shell(f"$TILEC {words} >&-", 1, ["can't write to standard output"])
+    shell("$TILEC emit $TWO --kernel total -o /dev/full", 1, ["No space left on device"])
+    shell("$TILEC emit $TWO --kernel total -o /nonexistent/x.cu", 1, ["/nonexistent/x.cu"])
+    shell("$TILEC check $TWO <&- 2>&-", 0)
+
+
+def test_completions():
+    for name, reads in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
+        text = expect(["completions", name], 0).out
+        path = FOLDER / f"completions.{name}"
+        path.write_text(text)
+        check(all(command in text for command in COMMANDS) and "stop-after" in text, f"{name} completions know the commands")
+        if shutil.which(name):
+            done = subprocess.run([*reads, str(path)], capture_output=True, text=True)
+            check(done.returncode == 0, f"{name} reads its completions", [done.stderr])
+    ask = ("source completions.bash; COMP_WORDS=({0}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); compopt() {{ :; }}; _tilec; "
+           "echo ${{COMPREPLY[*]}}")
+    for words, wanted in (("tilec em", "emit"), ("tilec emit --stop", "--stop-after"), ("tilec run --device ref", "reference"),
+                          ("tilec config spa", "space"), ("tilec completions fi", "fish")):
+        done = subprocess.run(["bash", "-c", ask.format(words)], capture_output=True, text=True, cwd=FOLDER)
+        check(done.stdout.strip() == wanted, f"bash completes {words} to {wanted}", [done.stdout, done.stderr])
+
+
+def main():
+    tests = [test_help, test_usage, test_check, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
+             test_output_that_fails, test_completions]
+    only = [word for word in sys.argv[2:] if not word.startswith("--")]
+    for test in tests:
+        if not only or test.__name__[5:] in only:
+            test()
+    shutil.rmtree(FOLDER)
+    tap.end()
+
+
+main()
