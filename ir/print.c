@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 
-enum { COMMENT_COLUMN = 64, INDENT = 2 };
+enum { COMMENT_COLUMN = 65, INDENT = 2 };
 
 // ---------------------------------------------------------------------------------------------- names
 
@@ -267,7 +267,7 @@ static void print_comment(struct text *out, const struct ir_op *op, size_t line_
     do
         text_add(out, " ");
     while (out->length - line_start < COMMENT_COLUMN);
-    text_printf(out, " // %s%s", name ? name : "", name && op->line ? ", " : "");
+    text_printf(out, "// %s%s", name ? name : "", name && op->line ? ", " : "");
     if (op->line)
         text_printf(out, "line %d", op->line);
 }

@@ -36,11 +36,11 @@ static inline void unit_end(struct unit *unit, const char *name)
     unit->failed += !unit->ok;
 }
 
-// The plan, behind the tests; returns the exit status.
+// The plan, behind the tests; returns the exit status. A suite without tests has failed.
 static inline int unit_finish(const struct unit *unit)
 {
     printf("1..%d\n", unit->number);
-    return unit->failed != 0;
+    return unit->failed != 0 || unit->number == 0;
 }
 
 static inline bool unit_check(struct unit *unit, bool holds, const char *file, int line, const char *what)
@@ -64,23 +64,27 @@ static inline bool unit_check_number(struct unit *unit, double number, double wa
 #define CHECK_NUMBER(unit, number, wanted) \
     unit_check_number((unit), (double)(number), (double)(wanted), __FILE__, __LINE__, #number)
 
-static inline void unit_print_text(const char *label, const char *text)
+static inline void unit_print_line(const char *label, const char *text)
 {
-    printf("# %s:\n#   ", label);
-    for (const char *at = text ? text : "(nothing)"; *at; at++) {
-        putchar(*at);
-        if (*at == '\n') printf("#   ");
-    }
-    putchar('\n');
+    printf("#   %s %.*s\n", label, (int)strcspn(text, "\n"), text);
 }
 
+// Prints the first line that differs.
 static inline bool unit_check_text(struct unit *unit, const char *text, const char *wanted, const char *file, int line)
 {
+    const char *got_line = text ? text : "(nothing)", *wanted_line = wanted;
     if (text && strcmp(text, wanted) == 0) return true;
+    int number = 1;
+    for (const char *a = got_line, *b = wanted; *a && *a == *b; a++, b++) {
+        if (*a != '\n') continue;
+        got_line = a + 1;
+        wanted_line = b + 1;
+        number++;
+    }
     unit->ok = false;
-    printf("# %s:%d: texts differ\n", file, line);
-    unit_print_text("got", text);
-    unit_print_text("wanted", wanted);
+    printf("# %s:%d: texts differ in line %d\n", file, line, number);
+    unit_print_line("got:   ", got_line);
+    unit_print_line("wanted:", wanted_line);
     return false;
 }
 #define CHECK_TEXT(unit, text, wanted) unit_check_text((unit), (text), (wanted), __FILE__, __LINE__)
@@ -91,7 +95,8 @@ static inline bool unit_check_part(struct unit *unit, const char *text, const ch
     if (text && strstr(text, part)) return true;
     unit->ok = false;
     printf("# %s:%d: \"%s\" is not in the text\n", file, line, part);
-    unit_print_text("text", text);
+    for (const char *at = text ? text : ""; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        unit_print_line("", at);
     return false;
 }
 #define CHECK_PART(unit, text, part) unit_check_part((unit), (text), (part), __FILE__, __LINE__)
