@@ -81,15 +81,28 @@ static void print_expr(struct text *out, const struct ast_expr *expr)
 
 // ---------------------------------------------------------------------------------------------- statements
 
+// Places come in ascending order, so each is found from the one before.
+struct printer {
+    struct text *out;
+    uint32_t offset;
+    struct position position;  // of `offset`
+};
+
 static void begin_line(struct text *out, int level)
 {
     for (int i = 0; i < level; i++) text_add(out, "    ");
 }
 
-static void end_line(struct text *out, struct span span)
+static void end_line(struct printer *printer, struct span span)
 {
-    struct position begin = source_position(span.source, span.begin), end = source_position(span.source, span.end);
-    text_printf(out, "  @%d:%d-%d:%d\n", begin.line, begin.column, end.line, end.column);
+    struct position *at = &printer->position;
+    if (span.begin < printer->offset) *printer = (struct printer){printer->out, 0, {1, 1}};
+    for (; printer->offset < span.begin; printer->offset++) {
+        unsigned char byte = (unsigned char)span.source->text[printer->offset];
+        if (byte == '\n') *at = (struct position){at->line + 1, 1};
+        else at->column += (byte & 0xc0) != 0x80;
+    }
+    text_printf(printer->out, "  @%d:%d\n", at->line, at->column);
 }
 
 static void print_tensor(struct text *out, const struct ast_tensor *tensor)
@@ -108,10 +121,11 @@ static void print_names(struct text *out, const struct ast_names *names, bool pa
     if (parentheses) text_add(out, ")");
 }
 
-static void print_block(struct text *out, const struct ast_block *block, int level);
+static void print_block(struct printer *printer, const struct ast_block *block, int level);
 
-static void print_for(struct text *out, const struct ast_stmt *stmt, int level)
+static void print_for(struct printer *printer, const struct ast_stmt *stmt, int level)
 {
+    struct text *out = printer->out;
     text_add(out, "for ");
     print_names(out, &stmt->targets, stmt->targets_in_parentheses);
     text_printf(out, " in %s(", stmt->domain.text);
@@ -121,25 +135,27 @@ static void print_for(struct text *out, const struct ast_stmt *stmt, int level)
         text_add(out, " while ");
         print_expr(out, stmt->condition);
     }
-    end_line(out, stmt->span);
-    print_block(out, &stmt->body, level + 1);
+    end_line(printer, stmt->span);
+    print_block(printer, &stmt->body, level + 1);
 }
 
-static void print_if(struct text *out, const struct ast_stmt *stmt, int level)
+static void print_if(struct printer *printer, const struct ast_stmt *stmt, int level)
 {
+    struct text *out = printer->out;
     text_add(out, "if ");
     print_expr(out, stmt->value);
-    end_line(out, stmt->span);
-    print_block(out, &stmt->body, level + 1);
+    end_line(printer, stmt->span);
+    print_block(printer, &stmt->body, level + 1);
     if (!stmt->has_else) return;
     begin_line(out, level);
     text_add(out, "else");
-    end_line(out, stmt->otherwise.span);
-    print_block(out, &stmt->otherwise, level + 1);
+    end_line(printer, stmt->otherwise.span);
+    print_block(printer, &stmt->otherwise, level + 1);
 }
 
-static void print_simple(struct text *out, const struct ast_stmt *stmt)
+static void print_simple(struct printer *printer, const struct ast_stmt *stmt)
 {
+    struct text *out = printer->out;
     static const char *const assigns[] = {"=", "+=", "-=", "*=", "/="};
     switch (stmt->kind) {
     case STMT_AXIS: text_printf(out, "axis %s = ", stmt->name.text); break;
@@ -157,24 +173,25 @@ static void print_simple(struct text *out, const struct ast_stmt *stmt)
     default: text_add(out, "<error>"); break;
     }
     if (stmt->value) print_expr(out, stmt->value);
-    end_line(out, stmt->span);
+    end_line(printer, stmt->span);
 }
 
-static void print_block(struct text *out, const struct ast_block *block, int level)
+static void print_block(struct printer *printer, const struct ast_block *block, int level)
 {
     for (int i = 0; i < block->count; i++) {
         const struct ast_stmt *stmt = block->items[i];
-        begin_line(out, level);
-        if (stmt->kind == STMT_FOR) print_for(out, stmt, level);
-        else if (stmt->kind == STMT_IF) print_if(out, stmt, level);
-        else print_simple(out, stmt);
+        begin_line(printer->out, level);
+        if (stmt->kind == STMT_FOR) print_for(printer, stmt, level);
+        else if (stmt->kind == STMT_IF) print_if(printer, stmt, level);
+        else print_simple(printer, stmt);
     }
 }
 
 // ---------------------------------------------------------------------------------------------- items
 
-static void print_param(struct text *out, const struct ast_param *param)
+static void print_param(struct printer *printer, const struct ast_param *param)
 {
+    struct text *out = printer->out;
     static const char *const modes[] = {
         [MODE_IN] = "in", [MODE_INOUT] = "inout", [MODE_OPTIONAL] = "optional", [MODE_OUT] = "out"};
     text_printf(out, "    %s %s: ", modes[param->mode], param->name.text);
@@ -183,28 +200,30 @@ static void print_param(struct text *out, const struct ast_param *param)
         text_add(out, " = ");
         print_expr(out, param->value);
     }
-    end_line(out, param->span);
+    end_line(printer, param->span);
 }
 
-static void print_kernel(struct text *out, const struct ast_kernel *kernel)
+static void print_kernel(struct printer *printer, const struct ast_kernel *kernel)
 {
+    struct text *out = printer->out;
     text_printf(out, "kernel %s", kernel->name.text);
-    end_line(out, kernel->span);
+    end_line(printer, kernel->span);
     for (int i = 0; i < kernel->generic_count; i++) {
         const struct ast_generic *generic = &kernel->generics[i];
         text_printf(out, "    generic %s: %s", generic->name.text, generic->kind.text);
         if (generic->has_default) text_printf(out, " = %s", generic->value.text);
-        end_line(out, generic->name.span);
+        end_line(printer, generic->name.span);
     }
-    for (int i = 0; i < kernel->param_count; i++) print_param(out, &kernel->params[i]);
-    for (int i = 0; i < kernel->output_count; i++) print_param(out, &kernel->outputs[i]);
-    print_block(out, &kernel->body, 1);
+    for (int i = 0; i < kernel->param_count; i++) print_param(printer, &kernel->params[i]);
+    for (int i = 0; i < kernel->output_count; i++) print_param(printer, &kernel->outputs[i]);
+    print_block(printer, &kernel->body, 1);
 }
 
-static void print_item(struct text *out, const struct ast_item *item)
+static void print_item(struct printer *printer, const struct ast_item *item)
 {
+    struct text *out = printer->out;
     switch (item->kind) {
-    case ITEM_KERNEL: print_kernel(out, item->kernel); return;
+    case ITEM_KERNEL: print_kernel(printer, item->kernel); return;
     case ITEM_IMPORT: text_printf(out, "import \"%s\"", item->name.text); break;
     case ITEM_CONST: text_printf(out, "const %s = ", item->name.text); break;
     case ITEM_FN:
@@ -215,11 +234,12 @@ static void print_item(struct text *out, const struct ast_item *item)
     case ITEM_ERROR: text_add(out, "<error>"); break;
     }
     if (item->value) print_expr(out, item->value);
-    end_line(out, item->span);
+    end_line(printer, item->span);
 }
 
 void ast_print(struct text *out, const struct ast_file *file)
 {
+    struct printer printer = {.out = out, .position = {1, 1}};
     text_add(out, "");
-    for (int i = 0; i < file->count; i++) print_item(out, &file->items[i]);
+    for (int i = 0; i < file->count; i++) print_item(&printer, &file->items[i]);
 }

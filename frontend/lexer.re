@@ -104,8 +104,16 @@ static const char *character_message(struct lexer *lexer, uint32_t code, size_t 
     unsigned number = (unsigned)code;
     if (code < 0x20 || code == 0x7f)
         return arena_printf(lexer->arena, "a control character (U+%04X) stands in the text", number);
+    if (code == '\'') return "single quotes aren't part of the language";
     if (code < 0x80) return arena_printf(lexer->arena, "'%c' isn't part of the language", (int)code);
     return arena_printf(lexer->arena, "'%.*s' (U+%04X) isn't part of the language", (int)length, lexer->begin, number);
+}
+
+static void skip_quoted(struct lexer *lexer)
+{
+    const char *end = lexer->cursor;
+    while (end < lexer->limit && *end != '\n' && *end != '\'') end++;
+    if (end < lexer->limit && *end == '\'') lexer->cursor = lexer->bad_end = end + 1;
 }
 
 // Bad characters side by side are one error. Returns whether this one was reported.
@@ -120,6 +128,7 @@ static bool bad_character(struct lexer *lexer)
         return true;
     }
     uint32_t code = code_point(lexer->begin, length);
+    if (code == '\'') skip_quoted(lexer);
     complain(lexer, "E0104", here(lexer), character_message(lexer, code, length))->help = character_help(code);
     return true;
 }
@@ -163,10 +172,26 @@ static void block_comment(struct lexer *lexer)
     if (lexer->cursor < lexer->limit) lexer->cursor += 2;
 }
 
-static int unfinished_string(struct lexer *lexer)
+static int string_here(struct lexer *lexer, TILE_STYPE *value)
 {
+    check_text(lexer, lexer->begin, lexer->cursor);
+    value->expr = build_expr(lexer, EXPR_STRING, here(lexer));
+    value->expr->text = arena_copy(lexer->arena, lexer->begin + 1, (size_t)(lexer->cursor - lexer->begin) - 2);
+    return TOKEN_STRING;
+}
+
+static int unfinished_string(struct lexer *lexer, TILE_STYPE *value)
+{
+    const char *quote = NULL, *end;
     skip_line(lexer);
-    const char *end = lexer->cursor;
+    for (end = lexer->cursor; end > lexer->begin + 1; end--)
+        if (end[-1] == '"') quote = end;
+    if (quote) {
+        // It does end, but holds bytes that no string may.
+        lexer->cursor = quote;
+        return string_here(lexer, value);
+    }
+    end = lexer->cursor;
     while (end > lexer->begin && (end[-1] == '\r' || end[-1] == ' ')) end--;
     complain(lexer, "E0105", lexer_span(lexer, lexer->begin, end), "this string doesn't end in its line")->help =
         "close it with '\"'; a string has no escapes";
@@ -176,8 +201,9 @@ static int unfinished_string(struct lexer *lexer)
 // An operator of other languages. Where it is clear what was meant, parsing goes on with that token.
 static int foreign_operator(struct lexer *lexer, const char *code, const char *help, int meant)
 {
+    size_t length = (size_t)(lexer->cursor - lexer->begin);
     diagnose(lexer->diagnostics, SEVERITY_ERROR, code, here(lexer), "the language has no '%.*s'",
-             (int)(lexer->cursor - lexer->begin), lexer->begin)->help = help;
+             (int)(length < 60 ? length : 60), lexer->begin)->help = help;
     return meant;
 }
 
@@ -219,14 +245,6 @@ static int float_here(struct lexer *lexer, TILE_STYPE *value)
         value->expr->kind = EXPR_ERROR;
     }
     return TOKEN_FLOAT;
-}
-
-static int string_here(struct lexer *lexer, TILE_STYPE *value)
-{
-    check_text(lexer, lexer->begin, lexer->cursor);
-    value->expr = build_expr(lexer, EXPR_STRING, here(lexer));
-    value->expr->text = arena_copy(lexer->arena, lexer->begin + 1, (size_t)(lexer->cursor - lexer->begin) - 2);
-    return TOKEN_STRING;
 }
 
 // ---------------------------------------------------------------------------------------------- the rules
@@ -277,7 +295,7 @@ again:
     [0-9] [0-9A-Za-z_.]* | "." [0-9]+ { return bad_number(lexer, value); }
 
     ["] [^"\n\x00]* ["] { return string_here(lexer, value); }
-    ["]                 { return unfinished_string(lexer); }
+    ["]                 { return unfinished_string(lexer, value); }
 
     "->" { return TOKEN_ARROW; }
     "("  { return TOKEN_LPAREN; }
@@ -325,8 +343,8 @@ again:
     }
     "++" { return foreign_operator(lexer, "E0114", "write 'v += 1;'", TOKEN_TILE_error); }
     "**" { return foreign_operator(lexer, "E0114", "write a product, or exp2(b * log2(a))", TOKEN_TILE_error); }
-    "=>" { return foreign_operator(lexer, "E0114", "a comparison is '>=', outputs stand behind '->'", TOKEN_TILE_error); }
-    "::" { return foreign_operator(lexer, "E0114", "a tile's parts are 't.begin', 't.end', 't.size'", TOKEN_TILE_error); }
+    "=>" { return foreign_operator(lexer, "E0114", "'>=' compares, outputs stand behind '->'", TOKEN_TILE_error); }
+    "::" { return foreign_operator(lexer, "E0114", "the parts of a tile are 't.begin', 't.end'", TOKEN_TILE_error); }
     ".." | "..." | "..=" { return range_operator(lexer); }
 
     $   { return TOKEN_YYEOF; }

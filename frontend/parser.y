@@ -117,6 +117,9 @@ keyword_item:
         { file_add_kernel(lexer, @$, $2, $3, $4, (struct ast_params){0}, $5); }
     | "kernel" error block
         { yyerrok; file_add(lexer, (struct ast_item){ITEM_ERROR, .span = @$}); }
+    | "kernel" error ";"
+        { yyerrok; file_add(lexer, (struct ast_item){ITEM_ERROR, .span = @$}); }
+    | "kernel" error resume keyword_item
     ;
 
 // Left out at the end of a line it is reported and taken as written; elsewhere the rest is skipped silently.

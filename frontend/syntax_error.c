@@ -47,6 +47,11 @@ static bool begins_statement(int kind)
     return kind == TOKEN_AXIS || kind == TOKEN_LET || kind == TOKEN_VAR || kind == TOKEN_FOR || kind == TOKEN_IF;
 }
 
+static bool begins_item(int kind)
+{
+    return kind == TOKEN_KERNEL || kind == TOKEN_FN || kind == TOKEN_CONST || kind == TOKEN_IMPORT;
+}
+
 static bool is_comparison(int kind)
 {
     return kind >= TOKEN_EQ && kind <= TOKEN_GE;
@@ -76,7 +81,7 @@ static const char *described(const struct complaint *c, const struct token *toke
 static struct diagnostic *say(const struct complaint *c, const char *code, struct span span, const char *message,
                               const char *help)
 {
-    struct diagnostic *entry = diagnose(c->lexer->diagnostics, SEVERITY_ERROR, code, span, "%s", message);
+    struct diagnostic *entry = diagnose(c->lexer->diagnostics, SEVERITY_ERROR, code, span, "%s", message ? message : "");
     entry->help = help;
     return entry;
 }
@@ -89,8 +94,9 @@ static bool stray_closing_bracket(const struct complaint *c)
     if (kind != TOKEN_RPAREN && kind != TOKEN_RBRACKET && kind != TOKEN_RBRACE) return false;
     const struct bracket *crossed = &c->lexer->crossed;
     if (crossed->kind && crossed->kind != '{') {
-        const char *message = arena_printf(c->lexer->arena, "%s stands where '%c' is still open", described(c, c->bad), crossed->kind);
-        struct diagnostic *entry = say(c, "E0103", c->bad->span, message, NULL);
+        struct diagnostic *entry = say(c, "E0103", c->bad->span, NULL, NULL);
+        entry->message =
+            arena_printf(c->lexer->arena, "%s stands where '%c' is still open", described(c, c->bad), crossed->kind);
         entry->note_span = crossed->span;
         entry->note = "opened here";
         return true;
@@ -109,9 +115,13 @@ static bool open_bracket_left(const struct complaint *c)
     const struct bracket *open = &c->lexer->open[count - 1];
     if (kind == TOKEN_LBRACE && c->lexer->open_count > 1) open = &c->lexer->open[c->lexer->open_count - 2];
     int partner = open->kind == '(' ? TOKEN_RPAREN : open->kind == '[' ? TOKEN_RBRACKET : TOKEN_TILE_UNDEF;
-    bool outside = kind == TOKEN_SEMICOLON || kind == TOKEN_LBRACE || kind == TOKEN_YYEOF || is_keyword(kind);
+    bool outside = kind == TOKEN_SEMICOLON || kind == TOKEN_LBRACE || kind == TOKEN_YYEOF || kind == TOKEN_ARROW ||
+                   is_keyword(kind);
+    // A reserved word behind '(' or ',' was meant as a name.
+    if (is_keyword(kind) && expects(c, TOKEN_NAME) && !c->bad->first_on_line) return false;
     if (!expects(c, partner) || !(outside || c->bad->first_on_line)) return false;
-    const char *message = arena_printf(c->lexer->arena, "expected '%s' before %s", token_text(partner), described(c, c->bad));
+    const char *message =
+        arena_printf(c->lexer->arena, "expected '%s' before %s", token_text(partner), described(c, c->bad));
     struct diagnostic *entry = say(c, "E0103", behind(c->before), message, NULL);
     entry->note_span = open->span;
     entry->note = arena_printf(c->lexer->arena, "this '%c' isn't closed", open->kind);
@@ -123,9 +133,11 @@ static bool open_bracket_left(const struct complaint *c)
 static bool missing_semicolon(const struct complaint *c)
 {
     int kind = c->bad->kind;
-    bool goes_on = kind == TOKEN_RBRACE || kind == TOKEN_YYEOF || c->bad->first_on_line || begins_statement(kind);
+    bool keyword = begins_statement(kind) || begins_item(kind);
+    bool goes_on = kind == TOKEN_RBRACE || kind == TOKEN_YYEOF || c->bad->first_on_line || keyword;
     if (!expects(c, TOKEN_SEMICOLON) || !goes_on || c->before->kind == TOKEN_SEMICOLON) return false;
-    say(c, "E0102", behind(c->before), "expected ';' behind the statement", NULL);
+    const char *part = begins_item(c->lexer->construct) ? "definition" : "statement";
+    say(c, "E0102", behind(c->before), arena_printf(c->lexer->arena, "expected ';' behind the %s", part), NULL);
     c->lexer->semicolon_missed = true;
     return true;
 }
@@ -177,22 +189,22 @@ static bool foreign_item(const struct complaint *c)
     static const char *const functions[] = {"def", "func", "function", "void", "global", "__global__", "fun", NULL};
     static const char *const includes[] = {"include", "from", "use", "using", NULL};
     if (!expects(c, TOKEN_KERNEL) || c->bad->kind == TOKEN_YYEOF) return false;
-    const char *help = is_one_of(c, c->bad, functions)  ? "write 'kernel name(…) -> out: … { … }' or 'fn name(a, b) = e;'"
+    const char *help = is_one_of(c, c->bad, functions) ? "write 'kernel name(…) -> out: … { … }' or 'fn name(a) = e;'"
                        : is_one_of(c, c->bad, includes) ? "write 'import \"path\";'"
                        : begins_statement(c->bad->kind) ? "statements stand in a kernel"
                                                         : NULL;
-    const char *message = arena_printf(c->lexer->arena, "expected a kernel, fn, const or import, found %s", described(c, c->bad));
-    say(c, "E0101", c->bad->span, message, help);
+    struct diagnostic *entry = say(c, "E0101", c->bad->span, NULL, help);
+    entry->message =
+        arena_printf(c->lexer->arena, "expected a kernel, fn, const or import, found %s", described(c, c->bad));
     return true;
 }
 
 static bool item_in_a_block(const struct complaint *c)
 {
-    int kind = c->bad->kind;
-    if (kind != TOKEN_CONST && kind != TOKEN_FN && kind != TOKEN_KERNEL && kind != TOKEN_IMPORT) return false;
-    if (!behind_start(c->before)) return false;
+    if (!begins_item(c->bad->kind) || !behind_start(c->before)) return false;
+    bool constant = c->bad->kind == TOKEN_CONST;
     const char *message = arena_printf(c->lexer->arena, "%s stands at file level only", described(c, c->bad));
-    say(c, "E0110", c->bad->span, message, kind == TOKEN_CONST ? "in a kernel write 'let name = e;'" : NULL);
+    say(c, "E0110", c->bad->span, message, constant ? "in a kernel write 'let name = e;'" : NULL);
     return true;
 }
 
@@ -250,10 +262,10 @@ static bool type_before_name(const struct complaint *c)
 static bool reserved_name(const struct complaint *c)
 {
     if (!is_keyword(c->bad->kind) || !expects(c, TOKEN_NAME) || expects(c, TOKEN_INTEGER)) return false;
-    bool list_goes_on = expects(c, TOKEN_RPAREN) && c->bad->kind != TOKEN_INOUT && begins_statement(c->bad->kind);
-    if (list_goes_on) return false;
-    say(c, "E0118", c->bad->span, arena_printf(c->lexer->arena, "%s is a reserved word and can't be a name", described(c, c->bad)),
-        NULL);
+    // At the start of a line it rather begins a statement, and what is missing is a bracket.
+    if (expects(c, TOKEN_RPAREN) && c->bad->first_on_line) return false;
+    struct diagnostic *entry = say(c, "E0118", c->bad->span, NULL, NULL);
+    entry->message = arena_printf(c->lexer->arena, "%s is a reserved word and can't be a name", described(c, c->bad));
     return true;
 }
 
@@ -305,8 +317,8 @@ static bool loop_of_c(const struct complaint *c)
                   (c->before->kind == TOKEN_NAME && c->bad->kind == TOKEN_NAME);
     bool domain = c->before->kind == TOKEN_IN || (c->earlier->kind == TOKEN_IN && expects(c, TOKEN_LPAREN));
     if (domain)
-        say(c, "E0112", c->before->kind == TOKEN_IN ? c->bad->span : c->before->span, "expected the domain of the loop",
-            "write 'for t in tile(n) { … }', or jagged_tile(length), or range(n)");
+        say(c, "E0112", c->before->kind == TOKEN_IN ? c->bad->span : c->before->span,
+            "expected the domain of the loop", "write 'for t in tile(n) { … }', or jagged_tile(length), or range(n)");
     else if (target)
         say(c, "E0112", c->bad->span, "a loop can't begin like this",
             "write 'for t in tile(n) { … }' or 'for (i, j) in tile(m, n) { … }'");
@@ -328,8 +340,9 @@ static bool chained_comparison(const struct complaint *c)
 
 static bool assignment_in_expression(const struct complaint *c)
 {
-    bool value = c->lexer->construct == TOKEN_IF || c->lexer->construct == TOKEN_FOR || c->lexer->construct == TOKEN_FN ||
-                 expects(c, TOKEN_RPAREN) || expects(c, TOKEN_RBRACKET) || expects(c, TOKEN_SEMICOLON);
+    int construct = c->lexer->construct;
+    bool value = construct == TOKEN_IF || construct == TOKEN_FOR || construct == TOKEN_FN || expects(c, TOKEN_RPAREN) ||
+                 expects(c, TOKEN_RBRACKET) || expects(c, TOKEN_SEMICOLON);
     if (c->bad->kind != TOKEN_SET || !expects(c, TOKEN_AND_THEN) || !value) return false;
     say(c, "E0111", c->bad->span, "'=' can't stand in an expression", "to compare write '=='; a statement assigns once");
     return true;
@@ -403,8 +416,8 @@ struct token_class {
     const int *members;  // all of them must be expected
 };
 
-static const int operators[] = {TOKEN_OR_ELSE, TOKEN_AND_THEN, TOKEN_OR,   TOKEN_XOR,   TOKEN_AND,     TOKEN_SHL, TOKEN_SHR,
-                                TOKEN_PLUS,    TOKEN_MINUS,    TOKEN_STAR, TOKEN_SLASH, TOKEN_PERCENT, 0};
+static const int operators[] = {TOKEN_OR_ELSE, TOKEN_AND_THEN, TOKEN_OR,    TOKEN_XOR,  TOKEN_AND,   TOKEN_SHL,
+                                TOKEN_SHR,     TOKEN_PLUS,     TOKEN_MINUS, TOKEN_STAR, TOKEN_SLASH, TOKEN_PERCENT, 0};
 static const int comparisons[] = {TOKEN_EQ, TOKEN_NE, TOKEN_LT, TOKEN_GT, TOKEN_LE, TOKEN_GE, 0};
 static const int values[] = {TOKEN_NAME, TOKEN_INTEGER, TOKEN_FLOAT, TOKEN_STRING, TOKEN_TRUE,   TOKEN_FALSE, TOKEN_INF,
                              TOKEN_NAN,  TOKEN_ACCUM,   TOKEN_MINUS, TOKEN_BANG,   TOKEN_LPAREN, TOKEN_TILDE, 0};
