@@ -320,6 +320,18 @@ static void adopt_file(struct binding *binding, int index)
     binding->made[index] = true;
 }
 
+// Of the uses of the same offsets on the same extent as use `index`, the one that reaches furthest.
+static const struct rows_use *furthest_use(const struct rows_uses *uses, int index)
+{
+    const struct rows_use *furthest = &uses->items[index];
+    for (int i = 0; i < uses->count; i++) {
+        const struct rows_use *use = &uses->items[i];
+        if (use->param != furthest->param || use->kind != furthest->kind || use->target_param != furthest->target_param) continue;
+        if (use->target_position == furthest->target_position && use->beyond > furthest->beyond) furthest = use;
+    }
+    return furthest;
+}
+
 // Data to be made for packed rows is as long as the rows say.
 static struct status learn_total(struct binding *binding, const struct rows_use *use)
 {
@@ -331,7 +343,7 @@ static struct status learn_total(struct binding *binding, const struct rows_use 
     if (!linear.ok || linear.dim < 0 || linear.scale < 1 || count == 0) return STATUS_OK;
     if (binding->dim_known[linear.dim]) return STATUS_OK;
     int64_t rest = tensor_get(view, count - 1).integer;
-    if (__builtin_sub_overflow(rest, linear.offset, &rest)) return STATUS_OK;
+    if (__builtin_add_overflow(rest, use->beyond, &rest) || __builtin_sub_overflow(rest, linear.offset, &rest)) return STATUS_OK;
     int64_t value = rest > 0 ? (rest - 1) / linear.scale + 1 : 0;
     return set_dim(binding, linear.dim, value, arena_printf(binding->arena, "the end of '%s'", binding->kernel->params[use->param].name));
 }
@@ -345,7 +357,7 @@ static struct status one_round(struct binding *binding)
     for (int i = 0; i < binding->kernel->param_count && status.ok; i++) status = bind_scalar(binding, i);
     for (int i = 0; i < binding->kernel->param_count && status.ok; i++) status = generate(binding, i);
     for (int i = 0; i < binding->bound->rows.count && status.ok && !binding->progress; i++)
-        status = learn_total(binding, &binding->bound->rows.items[i]);
+        status = learn_total(binding, furthest_use(&binding->bound->rows, i));
     return status;
 }
 

@@ -122,13 +122,14 @@ struct rows_use {
     enum rows_kind kind;
     int axis;                    // a jagged axis (or one that a condition bounds) that it bounds
     int target_param, target_position;  // an extent that start + index runs through; -1: none found
+    int64_t beyond;              // start + index + beyond is accessed too, on no condition
 };
 struct rows_uses {
     int count, capacity;
     struct rows_use *items;
 };
 // offsets: bounds of the form p[e + 1] - p[e], or from p[e] to p[e + 1]; lengths: a bound that is p[…] itself.
-// One entry for each target extent, one with target -1 if there is none.
+// One entry for each axis and target extent, one with target -1 if there is none.
 struct rows_uses rows_find(struct arena *arena, const struct ir_kernel *kernel);
 // Ascending from at least 0, and the last at most each target's extent; lengths at least 0. The message names row,
 // length and both offsets. `tensors` and `bindings` are complete.

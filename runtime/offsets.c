@@ -138,7 +138,11 @@ struct finder {
 static void add_use(struct finder *finder, struct rows_uses *uses, struct rows_use use)
 {
     for (int i = 0; i < uses->count; i++) {
-        if (memcmp(&uses->items[i], &use, sizeof use) == 0) return;
+        struct rows_use *known = &uses->items[i];
+        if (known->param != use.param || known->kind != use.kind || known->axis != use.axis) continue;
+        if (known->target_param != use.target_param || known->target_position != use.target_position) continue;
+        if (use.beyond > known->beyond) known->beyond = use.beyond;
+        return;
     }
     ARENA_PUSH(finder->arena, uses->items, uses->count, uses->capacity, use);
 }
@@ -146,13 +150,8 @@ static void add_use(struct finder *finder, struct rows_uses *uses, struct rows_u
 static void add_bound(struct finder *finder, int param, enum rows_kind kind, int axis)
 {
     if (param < 0) return;
-    struct rows_use use;
-    memset(&use, 0, sizeof use);
-    use.param = param;
-    use.kind = kind;
-    use.axis = axis;
-    use.target_param = use.target_position = -1;
-    add_use(finder, &finder->bounds, use);
+    add_use(finder, &finder->bounds,
+            (struct rows_use){.param = param, .kind = kind, .axis = axis, .target_param = -1, .target_position = -1});
 }
 
 static void find_in_axis(struct finder *finder, int axis)
@@ -184,12 +183,13 @@ static void find_bounds(struct finder *finder, const struct ir_region *region)
     }
 }
 
-// Whether an index runs through the whole of a row that `bound` describes.
-static bool runs_through(const struct finder *finder, const struct rows_use *bound, const struct ir_value *index)
+// Whether an index runs through the whole of a row that `bound` describes, *beyond elements further on.
+static bool runs_through(const struct finder *finder, const struct rows_use *bound, const struct ir_value *index, int64_t *beyond)
 {
     struct terms terms = terms_of(index);
+    *beyond = terms.constant;
     const struct ir_axis *axis = &finder->kernel->axes[bound->axis];
-    if (terms.constant != 0 || terms.too_many) return false;
+    if (terms.constant < 0 || terms.too_many) return false;
     if (terms.count == 1 && is_op(terms.items[0], OP_INDEX) && terms.items[0]->def->axis == bound->axis) {
         const struct ir_op *low = axis->lo ? integer_load(finder->kernel, axis->lo) : NULL;
         return bound->kind == ROWS_LENGTHS || (axis->kind == AXIS_JAGGED && low && low->param == bound->param);
@@ -210,7 +210,8 @@ static void find_in_access(struct finder *finder, const struct ir_op *op, bool c
         struct rows_use use = finder->bounds.items[i];
         if (use.kind == ROWS_LENGTHS && (conditional || op->predicated)) continue;
         for (int d = 0; d < finder->kernel->params[op->param].rank; d++) {
-            if (!runs_through(finder, &use, op->operands[d])) continue;
+            if (!runs_through(finder, &use, op->operands[d], &use.beyond)) continue;
+            if (conditional || op->predicated) use.beyond = 0;
             use.target_param = op->param;
             use.target_position = d;
             add_use(finder, &finder->uses, use);
