@@ -89,17 +89,34 @@ static tilec_result compile_for(const struct arguments *arguments, struct chosen
     return result;
 }
 
-static tilec_result compile_all(const struct arguments *arguments, struct chosen *chosen)
+static tilec_result compile_kernel(const struct arguments *arguments, struct chosen *chosen, const char *name, bool *first)
 {
     static const char *const standard[] = {"sm_90"};
     const struct values *asked = &arguments->values[OPTION_ARCH];
     int count = asked->count ? asked->count : 1;
+    tilec_result result = choose_kernel(arguments, name, chosen);
+    if (result == TILEC_OK) result = choose_config(arguments, chosen);
+    for (int i = 0; i < count && result == TILEC_OK; i++) {
+        result = compile_for(arguments, chosen, asked->count ? asked->items[i] : standard[0], *first);
+        *first = false;
+    }
+    return result;
+}
+
+// Without --kernel every kernel of the file: each is a text, and a binary, of its own.
+static tilec_result compile_all(const struct arguments *arguments, struct chosen *chosen)
+{
+    const char *only = option_value(arguments, OPTION_KERNEL);
+    int kernels = only ? 1 : tilec_program_kernel_count(chosen->program), architectures = arguments->values[OPTION_ARCH].count;
+    bool first = true, json = has_option(arguments, OPTION_JSON);
     tilec_result result = TILEC_OK;
-    bool json = has_option(arguments, OPTION_JSON);
-    if (count > 1 && has_option(arguments, OPTION_OUTPUT)) return usage_error("compile: -o is one file, and --arch is given %d times", count);
+    if (kernels == 0) return choose_kernel(arguments, NULL, chosen);
+    if ((kernels > 1 || architectures > 1) && has_option(arguments, OPTION_OUTPUT))
+        return usage_error("compile: -o is one file; choose one kernel and one architecture");
+    if (kernels > 1 && has_option(arguments, OPTION_SOURCE)) return usage_error("compile: --source is one kernel's text; choose it with --kernel");
     if (json) printf("[");
-    for (int i = 0; i < count && result == TILEC_OK; i++)
-        result = compile_for(arguments, chosen, asked->count ? asked->items[i] : standard[0], i == 0);
+    for (int i = 0; i < kernels && result == TILEC_OK; i++)
+        result = compile_kernel(arguments, chosen, only ? only : tilec_program_kernel_name(chosen->program, i), &first);
     if (json) printf("]\n");
     return result;
 }
@@ -108,8 +125,6 @@ tilec_result command_compile(const struct arguments *arguments)
 {
     struct chosen chosen;
     tilec_result result = choose_program(arguments, arguments->operands.items[0], &chosen);
-    if (result == TILEC_OK) result = choose_kernel(arguments, NULL, &chosen);
-    if (result == TILEC_OK) result = choose_config(arguments, &chosen);
     if (result == TILEC_OK) result = compile_all(arguments, &chosen);
     choose_free(arguments, &chosen);
     return result;

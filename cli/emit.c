@@ -83,6 +83,7 @@ static tilec_result emit_one(struct emission *emission, const char *name, tilec_
     struct tilec_emit_options options = emit_options(emission->arguments), plain = options;
     emission->number = 0;
     emission->found = false;
+    if (emission->wanted && !options.stop_after && strcmp(emission->wanted, "all") != 0) options.stop_after = emission->wanted;
     if (emission->wanted || emission->keep) options.stage = on_stage, options.data = emission;
     if (emission->keep) emission->kept = keep_config(emission) && emission->kept;
     result = tilec_kernel_emit(chosen->kernel, chosen->config, &options, chosen->report, text);
@@ -115,6 +116,7 @@ static tilec_result emit_all(struct emission *emission, tilec_text *all)
     const char *only = option_value(emission->arguments, OPTION_KERNEL);
     tilec_result result = TILEC_OK;
     int count = only ? 1 : tilec_program_kernel_count(program);
+    if (count == 0) return choose_kernel(emission->arguments, NULL, emission->chosen);
     for (int i = 0; i < count && result == TILEC_OK; i++) {
         tilec_text one = {0};
         result = emit_one(emission, only ? only : tilec_program_kernel_name(program, i), &one);
@@ -129,8 +131,6 @@ static bool options_agree(const struct arguments *arguments)
     const char *target = option_value(arguments, OPTION_TARGET);
     if (target && strcmp(target, "cuda") != 0 && strcmp(target, "cpu") != 0)
         return usage_error("emit: there is no target %s; there are cuda and cpu", target), false;
-    if (has_option(arguments, OPTION_SOURCE) && !has_option(arguments, OPTION_KERNEL) && arguments->operands.count == 0)
-        return usage_error("emit: --source wants a FILE"), false;
     if (arguments->values[OPTION_ARCH].count > 1) return usage_error("emit: --arch is given twice"), false;
     return true;
 }

@@ -43,8 +43,8 @@ const struct command commands[] = {
     {"compile", command_compile, "FILE", 1, 1, NULL,
      {SPECIALIZATION, LOWERING, OPTION_PTX, OPTION_SOURCE, OPTION_KEEP, OPTION_OUTPUT, OPTION_JSON, ALWAYS},
      "compile a kernel to a cubin or PTX with NVRTC, and show what it uses",
-     "Needs NVRTC (of a CUDA toolkit, or of NVIDIA's Python wheels), but no GPU. Writes KERNEL.ARCH.cubin, or .ptx, unless\n"
-     "-o says where; shows registers, spills and shared memory of each launch. --arch may be given several times.",
+     "Needs NVRTC (of a CUDA toolkit, or of NVIDIA's Python wheels), but no GPU. Writes KERNEL.ARCH.cubin, or .ptx, of every\n"
+     "kernel, unless -o says where; shows registers, spills and shared memory of each launch.",
      "tilec compile examples/jagged_sum.tile --kernel jagged_sum --arch sm_80 --arch sm_90a\n"
      "tilec compile examples/jagged_mean.tile --ptx -o mean.ptx"},
     {"config", command_config, "ACTION FILE", 2, 2, "space default random check",

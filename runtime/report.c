@@ -151,11 +151,20 @@ tilec_result status_result(const struct status *status)
     return TILEC_INTERNAL;
 }
 
+// The logs of compilers, which stand in reasons, end with line breaks.
+static const char *without_line_breaks_behind(struct arena *arena, const char *text)
+{
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '\n') length--;
+    return arena_copy(arena, text, length);
+}
+
 tilec_result report_status(tilec_report *report, const struct status *status)
 {
     if (status->ok) return TILEC_OK;
-    struct diagnostic diagnostic = {
-        .severity = SEVERITY_ERROR, .code = status->code, .span = status->span, .message = status->reason};
+    const char *reason = status->reason ? status->reason : "no reason was given";
+    struct diagnostic diagnostic = {.severity = SEVERITY_ERROR, .code = status->code, .span = status->span,
+                                    .message = without_line_breaks_behind(report->arena, reason)};
     add(report, &diagnostic);
     return status_result(status);
 }
@@ -167,8 +176,8 @@ tilec_result report_failed(tilec_report *report, const char *code, const char *h
     va_start(arguments, format);
     int length = vasprintf(&message, format, arguments);
     va_end(arguments);
-    struct diagnostic diagnostic = {
-        .severity = SEVERITY_ERROR, .code = code, .message = length < 0 ? "out of memory" : message, .help = help};
+    struct diagnostic diagnostic = {.severity = SEVERITY_ERROR, .code = code, .help = help,
+                                    .message = length < 0 ? "out of memory" : without_line_breaks_behind(report->arena, message)};
     add(report, &diagnostic);
     if (length >= 0) free(message);
     return status_result(&(struct status){.code = code});
