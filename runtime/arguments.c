@@ -259,16 +259,121 @@ static struct status round_to_bf16(struct arguments *arguments, int index)
     return STATUS_OK;
 }
 
-struct status arguments_check_kernel(struct arguments *arguments)
+// ---------------------------------------------------------------------------------------------- the kernel
+
+struct ir_kernel *arguments_check_kernel(const struct arguments *arguments, struct diagnostics *diagnostics)
+{
+    return frontend_check(arguments->arena, arguments->request->file, arguments->signature->name, &arguments->specialization,
+                          diagnostics);
+}
+
+static int dim_named(const struct signature *signature, const char *name)
+{
+    for (int i = 0; i < signature->dim_count; i++) {
+        if (strcmp(signature->dims[i], name) == 0) return i;
+    }
+    return -1;
+}
+
+static const char *look_up_plain(void *data, const char *function, const char *name, struct expression_number *number, bool *pending)
+{
+    const struct arguments *arguments = data;
+    int dim = function ? -1 : dim_named(arguments->signature, name);
+    *pending = dim < 0 || !arguments->plain_origins[dim];
+    if (*pending) return "not known yet";
+    *number = (struct expression_number){.integer = arguments->plain_dims[dim], .number = (double)arguments->plain_dims[dim]};
+    return NULL;
+}
+
+static void learn_plain(struct arguments *arguments, const char *name, int64_t value, const char *origin)
+{
+    int dim = dim_named(arguments->signature, name);
+    if (dim < 0 || arguments->plain_origins[dim] || value < 0) return;
+    arguments->plain_dims[dim] = value;
+    arguments->plain_origins[dim] = origin;
+}
+
+// Dimensions that a file's extent or --dim gives outright. What is wrong with the rest is said when all is bound.
+static void learn_plain_dims(struct arguments *arguments)
 {
     struct arena *arena = arguments->arena;
+    const struct signature *signature = arguments->signature;
+    arguments->plain_dims = ARENA_ARRAY(arena, int64_t, signature->dim_count + 1);
+    arguments->plain_origins = ARENA_ARRAY(arena, const char *, signature->dim_count + 1);
+    for (int i = 0; i < signature->param_count; i++) {
+        const struct ir_tensor *view = &arguments->items[i].file.view;
+        for (int d = 0; arguments->items[i].kind == ARGUMENT_FILE && d < view->rank && d < signature->params[i].rank; d++)
+            learn_plain(arguments, signature->params[i].extent_text[d], view->shape[d],
+                        arena_printf(arena, "'%s' (dimension %d)", signature->params[i].name, d + 1));
+    }
+    struct expression_scope scope = {arguments, look_up_plain};
+    for (int i = 0; i < arguments->request->dim_count; i++) {
+        const char *name, *value;
+        struct expression_number number;
+        if (!split_assignment(arena, arguments->request->dims[i], &name, &value)) continue;
+        if (expression_evaluate(arena, value, &scope, &number).ok && !number.floating) learn_plain(arguments, name, number.integer, "--dim");
+    }
+}
+
+static void compile_in_plain(struct arguments *arguments, int except)
+{
+    struct specialization *specialization = &arguments->specialization;
+    specialization->dim_count = 0;
+    for (int i = 0; i < arguments->signature->dim_count; i++) {
+        if (!arguments->plain_origins[i] || i == except) continue;
+        specialization->dim_names[specialization->dim_count] = arguments->signature->dims[i];
+        specialization->dims[specialization->dim_count++] = arguments->plain_dims[i];
+    }
+}
+
+// Full axes need their extents when the kernel is checked. Which dimensions those are shows by leaving out one after
+// the other; what the kernel can do without stays open.
+static struct ir_kernel *check_with_plain_dims(struct arguments *arguments, struct diagnostics *diagnostics)
+{
+    int count = arguments->signature->dim_count;
+    arguments->specialization.dim_names = ARENA_ARRAY(arguments->arena, const char *, count + 1);
+    arguments->specialization.dims = ARENA_ARRAY(arguments->arena, int64_t, count + 1);
+    compile_in_plain(arguments, -1);
+    if (!arguments_check_kernel(arguments, diagnostics)) return NULL;
+    for (int i = 0; i < count; i++) {
+        struct diagnostics unread;
+        diagnostics_init(&unread, arguments->arena);
+        if (!arguments->plain_origins[i]) continue;
+        compile_in_plain(arguments, i);
+        if (arguments_check_kernel(arguments, &unread)) arguments->plain_origins[i] = NULL;
+    }
+    compile_in_plain(arguments, -1);
+    diagnostics_init(diagnostics, arguments->arena);
+    return arguments_check_kernel(arguments, diagnostics);
+}
+
+static void keep_messages(struct diagnostics *to, const struct diagnostics *from)
+{
+    for (int i = 0; i < from->count; i++) {
+        const struct diagnostic *item = &from->items[i];
+        struct diagnostic *copy = diagnose(to, item->severity, item->code, item->span, "%s", item->message);
+        copy->help = item->help;
+        copy->note = item->note;
+        copy->note_span = item->note_span;
+    }
+}
+
+static struct status find_kernel(struct arguments *arguments)
+{
     const char *name = arguments->signature->name;
-    arguments->kernel = frontend_check(arena, arguments->request->file, name, &arguments->specialization, arguments->diagnostics);
-    if (!arguments->kernel) return status_failed(arena, "program.errors", "kernel '%s' has errors", name);
-    if (arguments->kernel->param_count != arguments->signature->param_count)
-        return status_failed(arena, "internal.signature", "kernel '%s' has %d parameters, its signature %d", name,
-                             arguments->kernel->param_count, arguments->signature->param_count);
-    return STATUS_OK;
+    struct diagnostics messages;
+    diagnostics_init(&messages, arguments->arena);
+    learn_plain_dims(arguments);
+    arguments->kernel = arguments_check_kernel(arguments, &messages);
+    if (!arguments->kernel) {
+        diagnostics_init(&messages, arguments->arena);
+        arguments->kernel = check_with_plain_dims(arguments, &messages);
+    }
+    keep_messages(arguments->diagnostics, &messages);
+    if (!arguments->kernel) return status_failed(arguments->arena, "program.errors", "kernel '%s' has errors", name);
+    if (arguments->kernel->param_count == arguments->signature->param_count) return STATUS_OK;
+    return status_failed(arguments->arena, "internal.signature", "kernel '%s' has %d parameters, its signature %d", name,
+                         arguments->kernel->param_count, arguments->signature->param_count);
 }
 
 struct status arguments_read(struct arena *arena, const struct bind_request *request, struct diagnostics *diagnostics,
@@ -284,7 +389,7 @@ struct status arguments_read(struct arena *arena, const struct bind_request *req
     if (status.ok) status = infer_types(arguments);
     if (!status.ok) return status;
     list_absent(arguments);
-    status = arguments_check_kernel(arguments);
+    status = find_kernel(arguments);
     for (int i = 0; i < count && status.ok; i++) status = check_file(arguments, i);
     for (int i = 0; i < count && status.ok; i++) status = round_to_bf16(arguments, i);
     return status;

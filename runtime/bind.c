@@ -442,24 +442,36 @@ static struct status compile_in(struct binding *binding)
     for (int i = 0; i < open->dim_count; i++) {
         const char *name = open->dims[i].name;
         bool inner = i < 64 && !(batch >> i & 1) && !is_listed(name, request->dynamic_count, request->dynamics);
-        if (!inner && !is_listed(name, request->static_count, request->statics)) continue;
+        if (!open->dims[i].is_static && !inner && !is_listed(name, request->static_count, request->statics)) continue;
         specialization->dim_names[specialization->dim_count] = name;
         specialization->dims[specialization->dim_count++] = binding->bound->dims[i];
     }
     if (specialization->dim_count == 0) return STATUS_OK;
-    struct status status = arguments_check_kernel(binding->arguments);
-    if (!status.ok) return status;
-    const struct ir_kernel *kernel = binding->arguments->kernel;
+    struct ir_kernel *kernel = arguments_check_kernel(binding->arguments, binding->arguments->diagnostics);
+    if (!kernel) return status_failed(binding->arena, "program.errors", "kernel '%s' has errors for these dimensions", open->name);
     int64_t *dims = ARENA_ARRAY(binding->arena, int64_t, kernel->dim_count + 1);
     for (int i = 0; i < kernel->dim_count; i++) {
         int from = dim_named(open, kernel->dims[i].name);
         dims[i] = from >= 0 ? binding->bound->dims[from] : kernel->dims[i].value;
     }
-    binding->bound->kernel = binding->arguments->kernel;
+    binding->bound->kernel = kernel;
     binding->bound->dims = dims;
     binding->bound->bindings.dims = dims;
     binding->bound->rows = rows_find(binding->arena, kernel);
     return STATUS_OK;
+}
+
+// A dimension that had to be known for the kernel to be checked.
+static void adopt_static(struct binding *binding, int dim)
+{
+    const struct arguments *arguments = binding->arguments;
+    binding->bound->dims[dim] = binding->kernel->dims[dim].value;
+    binding->dim_known[dim] = true;
+    binding->dim_origins[dim] = "--dim";
+    for (int i = 0; i < arguments->signature->dim_count; i++) {
+        if (arguments->plain_origins[i] && strcmp(arguments->signature->dims[i], binding->kernel->dims[dim].name) == 0)
+            binding->dim_origins[dim] = arguments->plain_origins[i];
+    }
 }
 
 static void prepare(struct binding *binding)
@@ -479,6 +491,9 @@ static void prepare(struct binding *binding)
     binding->dim_origins = ARENA_ARRAY(arena, const char *, kernel->dim_count + 1);
     binding->scalar_known = ARENA_ARRAY(arena, bool, kernel->param_count + 1);
     binding->made = ARENA_ARRAY(arena, bool, kernel->param_count + 1);
+    for (int i = 0; i < kernel->dim_count; i++) {
+        if (kernel->dims[i].is_static) adopt_static(binding, i);
+    }
 }
 
 static struct status bind_all(struct binding *binding)
