@@ -65,7 +65,6 @@ struct ir_kernel *frontend_check(struct arena *arena, const struct ast_file *fil
         check_error(&checker, "E0227", start, "there is no kernel `%s` in this file", kernel);
         return NULL;
     }
-    checker.assume = specialization && specialization->assume;
     check_items(&checker);
     struct ir_kernel *built = build(&checker, ast, specialization);
     check_sort(&checker);

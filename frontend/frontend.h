@@ -61,8 +61,6 @@ struct specialization {
     int64_t *dims;            // these dimensions are compiled in
     int absent_count;
     const char **absent;      // optional parameters that are left out; all others are present
-    bool assume;              // full axes of unknown extent are taken to have 64 points: for looking at a kernel's
-                              // parameters before its dimensions are known; the IR isn't for running then
 };
 
 // Checks one kernel under one specialization and builds its IR. NULL if it has errors, which are in `diagnostics`.

@@ -24,14 +24,17 @@ struct arguments {
     struct signature *signature;
     struct argument *items;
     struct specialization specialization;
+    // By index of signature->dims: what is known before the kernel is checked, and from whom (NULL: unknown).
+    int64_t *plain_dims;
+    const char **plain_origins;
     struct ir_kernel *kernel;
 };
 
 // Chooses the kernel, reads arguments and files, infers types, checks the kernel. Call arguments_free in any case.
 struct status arguments_read(struct arena *arena, const struct bind_request *request, struct diagnostics *diagnostics,
                              struct arguments *arguments);
-// Checks the kernel under arguments->specialization.
-struct status arguments_check_kernel(struct arguments *arguments);
+// Checks the kernel under arguments->specialization, into `diagnostics`. NULL if it has errors.
+struct ir_kernel *arguments_check_kernel(const struct arguments *arguments, struct diagnostics *diagnostics);
 void arguments_free(struct arguments *arguments);
 // "NAME=VALUE" at its first "=", both without surrounding spaces. False if there is no name.
 bool split_assignment(struct arena *arena, const char *text, const char **name, const char **value);
