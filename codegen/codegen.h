@@ -13,9 +13,11 @@ struct launch_argument {
 };
 
 // One factor of a grid: the tiles of [lo, hi) at `block` points each. Both are host numbers of the lowered kernel.
+// Where `elements_of` is a parameter (not NULL) the range is that of its elements.
 struct launch_axis {
     const char *name;
     const struct ir_value *lo, *hi;
+    const struct ir_param *elements_of;
     int64_t block;
 };
 

@@ -47,6 +47,32 @@ static bool is_skipped(const struct lower_options *options, const char *name) {
     return false;
 }
 
+static void note_line(void *data, struct ir_op *op) {
+    struct lowered *out = data;
+    int at = out->line_count;
+    if (op->line <= 0)
+        return;
+    while (at > 0 && out->lines[at - 1] > op->line)
+        at--;
+    if (at > 0 && out->lines[at - 1] == op->line)
+        return;
+    for (int i = out->line_count++; i > at; i--)
+        out->lines[i] = out->lines[i - 1];
+    out->lines[at] = op->line;
+}
+
+static void count_op(void *data, struct ir_op *op) {
+    (void)op;
+    ++*(int *)data;
+}
+
+static void note_lines(struct lowered *out, struct arena *arena) {
+    int count = 0;
+    walk_ops(out->kernel->body, count_op, &count);
+    out->lines = ARENA_ARRAY(arena, int, count + 1);
+    walk_ops(out->kernel->body, note_line, out);
+}
+
 static bool verify(struct pass_context *context, const char *pass) {
     struct text complaints = {0};
     bool good = ir_verify(context->kernel, &complaints);
@@ -66,6 +92,7 @@ struct lowered *lower(struct arena *arena, const struct ir_kernel *kernel, const
     if (!status->ok)
         return NULL;
     out->kernel = context.kernel = ir_kernel_clone(arena, kernel);
+    note_lines(out, arena);
     out->config = config;
     out->options = *options;
     context.status = STATUS_OK;

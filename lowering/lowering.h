@@ -89,6 +89,7 @@ struct axis_layout {
     bool covered;  // a guard inside the loop implies the axis's bound
     bool exact;    // every tile is full: no bound needs a check
     bool single;   // the loop runs at most one tile: what a peeled loop left over
+    const struct ir_value *origin;  // where the tiles are counted from if not from the axis's lo (peeled loops)
 };
 
 struct lowered {
@@ -98,7 +99,8 @@ struct lowered {
     struct lower_options options;
     int warps, lanes;            // per block, all axes together; threads = 32 * warps (on the CPU 1). Lanes beyond `lanes`
                                  // repeat the work of the others and store nothing.
-    uint64_t aligned;            // bit p: parameter p must be aligned to 16 bytes
+    int line_count;              // the lines of the checked kernel's statements, ascending
+    int *lines;
 };
 
 // Lowers a copy of `kernel` for `config`. NULL with a reason in `status` if it can't be done: code "lowering.…", words,

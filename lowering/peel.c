@@ -69,6 +69,7 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     kernel->axes[axis].hi = hi;  // what the guard inside compares with
     kernel->axes[axis].loop = main;
     context->out->axes[loop->axis].single = true;
+    context->out->axes[loop->axis].origin = lo;
     loop->operands[0] = middle;
     kernel->axes[loop->axis].lo = middle;
     for (int i = 0; i < loop->result_count; i++)

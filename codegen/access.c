@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, stores and atomics: flat indices, predicates, whole vectors where that is proven, one thread per store.
+#include <string.h>
+
+#include "codegen/emitter.h"
+
+axes_t operand_axes(const struct ir_op *op) {
+    axes_t axes = 0;
+    for (int i = 0; i < op->operand_count; i++)
+        axes |= op->operands[i]->axes;
+    return axes;
+}
+
+static bool is_integer_of(const struct ir_value *value, int64_t *out) {
+    if (value->region || value->def->code != OP_CONST || ir_type_is_float(value->type))
+        return false;
+    *out = value->def->integer;
+    return true;
+}
+
+static const char *tensor_name(struct emitter *emitter, const struct ir_op *op) {
+    emitter->tensors |= (uint64_t)1 << op->param;
+    return emitter->param_names[op->param];
+}
+
+static const struct ir_value *predicate_of(const struct ir_op *op) {
+    return op->predicated ? op->operands[op->operand_count - 1] : NULL;
+}
+
+// ---------------------------------------------------------------------------------------------- flat indices
+
+static const char *as_index(struct emitter *emitter, const struct ir_value *value, int precedence) {
+    bool wide = !strcmp(emitter->index_type, "long long");
+    if (wide == (value->type == TYPE_I64) || (!wide && value->type != TYPE_I64))
+        return value_text(emitter, value, precedence);
+    return print(emitter, "(%s)%s", emitter->index_type, value_text(emitter, value, 14));
+}
+
+static const char *extent_text(struct emitter *emitter, const struct ir_value *extent) {
+    int64_t constant;
+    if (is_integer_of(extent, &constant))
+        return print(emitter, "%lld", (long long)constant);
+    return as_index(emitter, extent, 14);
+}
+
+// ((i0 * n1 + i1) * n2 + i2) …, the last dimension fastest.
+static const char *flat_index(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    const char *text = "0";
+    for (int i = 0; i < param->rank; i++) {
+        if (i == 0) {
+            text = as_index(emitter, op->operands[0], param->rank > 1 ? 13 : 1);
+            continue;
+        }
+        int64_t extent;
+        bool unit = is_integer_of(param->extents[i], &extent) && extent == 1;
+        const char *scaled = unit ? text : print(emitter, "%s * %s", text, extent_text(emitter, param->extents[i]));
+        text = print(emitter, "%s + %s", scaled, as_index(emitter, op->operands[i], 13));
+        if (i + 1 < param->rank)
+            text = print(emitter, "(%s)", text);
+    }
+    return text;
+}
+
+static const char *from_storage(struct emitter *emitter, enum ir_type type, const char *element) {
+    if (type == TYPE_F16 || type == TYPE_BF16)
+        return print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_load", ir_type_name(type))), element);
+    return type == TYPE_BOOL ? print(emitter, "(%s != 0)", element) : element;
+}
+
+const char *load_text(struct emitter *emitter, const struct ir_op *op, int *precedence) {
+    enum ir_type type = op->results[0]->type;
+    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op));
+    const char *loaded = from_storage(emitter, type, element);
+    *precedence = 15;
+    if (!op->predicated)
+        return loaded;
+    *precedence = 3;
+    return print(emitter, "%s ? %s : %s", value_text(emitter, predicate_of(op), 4), loaded, constant_text(emitter, type, 0, 0));
+}
+
+// ---------------------------------------------------------------------------------------------- vectors
+
+static bool is_multiple(const struct ir_value *value, int of) {
+    int64_t constant;
+    if (is_integer_of(value, &constant))
+        return constant % of == 0;
+    if (value->region)
+        return false;
+    const struct ir_op *def = value->def;
+    if (def->code == OP_ADD || def->code == OP_SUB)
+        return is_multiple(def->operands[0], of) && is_multiple(def->operands[1], of);
+    if (def->code == OP_MUL)
+        return is_multiple(def->operands[0], of) || is_multiple(def->operands[1], of);
+    return false;
+}
+
+// The tile starts at a multiple of the vector.
+static bool starts_aligned(const struct emitter *emitter, int axis) {
+    const struct axis_layout *layout = &emitter->lowered->axes[axis];
+    const struct ir_value *lo = layout->origin ? layout->origin : emitter->kernel->axes[axis].lo;
+    return layout->place == PLACE_FULL || !lo || is_multiple(lo, layout->vector);
+}
+
+static bool moves_with(const struct ir_value *value, int axis, int vector) {
+    if (value->region)
+        return false;
+    const struct ir_op *def = value->def;
+    if (def->code == OP_INDEX)
+        return def->axis == axis;
+    if (def->code != OP_ADD)
+        return false;
+    const struct ir_value *a = def->operands[0], *b = def->operands[1];
+    return (moves_with(a, axis, vector) && is_multiple(b, vector)) || (moves_with(b, axis, vector) && is_multiple(a, vector));
+}
+
+// Whether the predicate is the same for every element of a vector along the axis.
+static bool is_uniform(const struct ir_value *predicate, int axis, int vector) {
+    if (!(predicate->axes & AXIS_BIT(axis)))
+        return true;
+    if (predicate->region)
+        return false;
+    const struct ir_op *def = predicate->def;
+    if (def->code == OP_LAND)
+        return is_uniform(def->operands[0], axis, vector) && is_uniform(def->operands[1], axis, vector);
+    return def->code == OP_LT && moves_with(def->operands[0], axis, vector) && is_multiple(def->operands[1], vector);
+}
+
+int access_width(struct emitter *emitter, const struct ir_op *op, const struct dims *dims) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    if (!emitter->cuda || emitter->lowered->options.unaligned || !dims->count || !param->rank || param->type == TYPE_BOOL)
+        return 1;
+    const struct dim *last = &dims->items[dims->count - 1];
+    int64_t extent;
+    if (!last->vector || ir_type_bytes(param->type) * last->count < 4)
+        return 1;
+    if (!starts_aligned(emitter, last->axis) || !moves_with(op->operands[param->rank - 1], last->axis, last->count))
+        return 1;
+    for (int i = 0; i + 1 < param->rank; i++)
+        if (op->operands[i]->axes & AXIS_BIT(last->axis))
+            return 1;
+    if (param->rank > 1 && (!is_integer_of(param->extents[param->rank - 1], &extent) || extent % last->count))
+        return 1;
+    if (op->predicated && !is_uniform(predicate_of(op), last->axis, last->count))
+        return 1;
+    return last->count;
+}
+
+static const char *vector_helper(struct emitter *emitter, const char *what, enum ir_type type, int width) {
+    return helper(emitter, print(emitter, "tile_%s_%sx%d", what, ir_type_name(type), width));
+}
+
+static const char *vector_address(struct emitter *emitter, const struct ir_op *op) {
+    emitter->aligned |= (uint64_t)1 << op->param;
+    return print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
+}
+
+void write_vector_load(struct emitter *emitter, const struct ir_op *op, const char *name, int width) {
+    enum ir_type type = op->results[0]->type;
+    emitter->in_vector = true;
+    const char *address = vector_address(emitter, op);
+    const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, "load", type, width), name, address);
+    if (op->predicated) {
+        line(emitter, "%s %s[%d] = {};", register_type(type), name, width);
+        line(emitter, "if (%s) %s", value_text(emitter, predicate_of(op), 1), call);
+    } else {
+        line(emitter, "%s %s[%d];", register_type(type), name, width);
+        line(emitter, "%s", call);
+    }
+    emitter->in_vector = false;
+}
+
+// ---------------------------------------------------------------------------------------------- stores
+
+// The bits of the thread's number that don't choose a point of `axes`: one of those threads stores.
+static unsigned spare_threads(const struct emitter *emitter, axes_t axes) {
+    const struct lowered *lowered = emitter->lowered;
+    unsigned lanes = 31u & ~(unsigned)(lowered->lanes - 1), warps = 0;
+    for (int a = 0; a < emitter->kernel->axis_count; a++) {
+        const struct axis_layout *layout = &lowered->axes[a];
+        if (!layout->block)
+            continue;
+        unsigned lane_bits = (unsigned)(layout->lanes - 1) << layout->lane_shift;
+        unsigned warp_bits = (unsigned)(layout->warps - 1) << layout->warp_shift;
+        lanes |= lane_bits;
+        warps |= warp_bits;
+    }
+    for (int a = 0; a < emitter->kernel->axis_count; a++) {
+        const struct axis_layout *layout = &lowered->axes[a];
+        if (!layout->block || !(axes & AXIS_BIT(a)))
+            continue;
+        lanes &= ~((unsigned)(layout->lanes - 1) << layout->lane_shift);
+        warps &= ~((unsigned)(layout->warps - 1) << layout->warp_shift);
+    }
+    return emitter->cuda ? lanes | warps << 5 : 0;
+}
+
+// "if (…) " in front of an effect on `axes`, or "".
+static const char *effect_guard(struct emitter *emitter, const struct ir_op *op, axes_t axes) {
+    unsigned spare = spare_threads(emitter, axes);
+    const char *predicate = op->predicated ? value_text(emitter, predicate_of(op), spare ? 5 : 1) : NULL;
+    if (!spare)
+        return predicate ? print(emitter, "if (%s) ", predicate) : "";
+    emitter->needs_thread = true;
+    unsigned all = 32u * (unsigned)emitter->lowered->warps - 1;
+    const char *one = spare == all ? "thread == 0" : print(emitter, "(thread & %u) == 0", spare);
+    return predicate ? print(emitter, "if (%s && %s) ", one, predicate) : print(emitter, "if (%s) ", one);
+}
+
+// The stored element's text. A rounding cast in front of the store is what the store's own conversion does.
+static const char *to_storage(struct emitter *emitter, const struct ir_op *op, const struct ir_value *value) {
+    enum ir_type type = emitter->kernel->params[op->param].type;
+    if (type != TYPE_F16 && type != TYPE_BF16)
+        return value_text(emitter, value, 3);
+    const struct ir_op *def = value->region ? NULL : value->def;
+    bool rounds = def && def->code == OP_CAST && emitter->forms[value->id].kind == FORM_INLINE && ir_type_is_float(def->operands[0]->type);
+    if (rounds)
+        value = def->operands[0];
+    const char *suffix = value->type == TYPE_F64 ? "_f64" : "";
+    return print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store%s", ir_type_name(type), suffix)), value_text(emitter, value, 1));
+}
+
+void write_store(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    const struct ir_value *value = op->operands[param->rank];
+    emitter->stored |= (uint64_t)1 << op->param;
+    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op));
+    line(emitter, "%s%s = %s;", guard, element, to_storage(emitter, op, value));
+}
+
+void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width) {
+    enum ir_type type = emitter->kernel->params[op->param].type;
+    emitter->stored |= (uint64_t)1 << op->param;
+    emitter->in_vector = true;
+    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *address = vector_address(emitter, op);
+    line(emitter, "%s%s(%s, %s);", guard, vector_helper(emitter, "store", type, width), address, name);
+    emitter->in_vector = false;
+}
+
+// ---------------------------------------------------------------------------------------------- atomics
+
+void write_atomic(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    const struct ir_value *value = op->operands[param->rank];
+    if (param->type == TYPE_BOOL || param->type == TYPE_I8 || param->type == TYPE_U8) {
+        give_up(emitter, "codegen.atomic-type", op->span, "there are no atomics on %s: use i32", ir_type_name(param->type));
+        return;
+    }
+    emitter->stored |= (uint64_t)1 << op->param;
+    const char *name = print(emitter, "tile_atomic_%s_%s", op->reduction == RED_SUM ? "add" : ir_reduction_name(op->reduction), ir_type_name(param->type));
+    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
+    line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));
+}

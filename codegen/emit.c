@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole text: a head that says what it was made from, the helpers in use, a function for every fill and every
+// top-level loop; and the launch plan that says how to run them.
+#include <string.h>
+
+#include "codegen/emitter.h"
+
+// ---------------------------------------------------------------------------------------------- preparation
+
+static void count_op_uses(int *uses, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++)
+            uses[op->operands[i]->id]++;
+        for (int r = 0; r < op->region_count; r++)
+            count_op_uses(uses, op->regions[r]);
+    }
+}
+
+// Start values that may live on in the variable they are carried in: used once, by an operation of the same region.
+static void find_handed_on(struct emitter *emitter, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        int first = op->code == OP_IF ? 1 : 2;
+        for (int i = 0; is_control(op) && i < op->result_count; i++) {
+            const struct ir_value *init = op->operands[first + i];
+            const struct ir_region *home = init->region ? init->region : init->def->parent;
+            emitter->handed_on[init->id] = emitter->uses[init->id] == 1 && home == region;
+        }
+        for (int r = 0; r < op->region_count; r++)
+            find_handed_on(emitter, op->regions[r]);
+    }
+}
+
+static void count_accesses(const struct ir_region *region, int *loads, int *stores) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_LOAD)
+            loads[op->param]++;
+        if (op->code == OP_STORE || op->code == OP_ATOMIC)
+            stores[op->param]++;
+        for (int r = 0; r < op->region_count; r++)
+            count_accesses(op->regions[r], loads, stores);
+    }
+}
+
+bool is_hazard(const struct emitter *emitter, const struct ir_op *op) {
+    return (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC) && emitter->hazards[op->param];
+}
+
+static void prepare(struct emitter *emitter) {
+    const struct ir_kernel *kernel = emitter->kernel;
+    struct arena *arena = emitter->arena;
+    emitter->uses = ARENA_ARRAY(arena, int, kernel->value_count + 1);
+    emitter->forms = ARENA_ARRAY(arena, struct form, kernel->value_count + 1);
+    emitter->group_of = ARENA_ARRAY(arena, int, kernel->value_count + 1);
+    emitter->handed_on = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
+    emitter->hazards = ARENA_ARRAY(arena, bool, kernel->param_count + 1);
+    for (int i = 0; i < kernel->value_count; i++)
+        emitter->group_of[i] = -1;
+    count_op_uses(emitter->uses, kernel->body);
+    find_handed_on(emitter, kernel->body);
+    int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1), *stores = ARENA_ARRAY(arena, int, kernel->param_count + 1);
+    count_accesses(kernel->body, loads, stores);
+    for (int p = 0; p < kernel->param_count; p++)
+        emitter->hazards[p] = loads[p] && stores[p];
+}
+
+// ---------------------------------------------------------------------------------------------- the head
+
+static const char *file_name(const struct ir_kernel *kernel) {
+    const char *path = kernel->source && kernel->source->path ? kernel->source->path : "?";
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void write_config(struct emitter *emitter) {
+    const struct config *config = emitter->lowered->config;
+    for (int i = 0; i < config->axis_count; i++) {
+        const struct config_axis *axis = &config->axes[i];
+        int registers = axis->block / (axis->vector * axis->lanes * axis->warps);
+        line(emitter, "//   %s: block %d = vector %d x lanes %d x warps %d x registers %d%s", axis->name, axis->block, axis->vector, axis->lanes,
+             axis->warps, registers, axis->unroll > 1 ? print(emitter, ", unroll %d", axis->unroll) : "");
+    }
+    const char *grid = "";
+    for (int i = 0; i < config->grid_count; i++)
+        grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
+    line(emitter, "//   grid %s; strategy %s; peel %s; late %s; min_blocks %d", grid, config_strategy_name(config->strategy),
+         config->peel ? "true" : "false", config->late ? "true" : "false", config->min_blocks);
+}
+
+static void write_specialization(struct emitter *emitter) {
+    const struct ir_kernel *kernel = emitter->kernel;
+    const char *text = "";
+    for (int i = 0; i < kernel->generic_count; i++)
+        text = print(emitter, "%s%s%s = %s", text, *text ? ", " : "", kernel->generic_names[i], ir_type_name(kernel->generic_types[i]));
+    for (int d = 0; d < kernel->dim_count; d++)
+        if (kernel->dims[d].is_static)
+            text = print(emitter, "%s%s%s = %lld", text, *text ? ", " : "", kernel->dims[d].name, (long long)kernel->dims[d].value);
+    for (int p = 0; p < kernel->param_count; p++)
+        if (kernel->params[p].optional)
+            text = print(emitter, "%s%s%s %s", text, *text ? ", " : "", kernel->params[p].present ? "with" : "without", kernel->params[p].name);
+    const char *width = emitter->lowered->options.index64 ? "64-bit indices" : "32-bit indices";
+    line(emitter, "// %s%s%s", text, *text ? "; " : "", width);
+}
+
+static void write_preface(struct emitter *emitter, const char *version) {
+    line(emitter, "// %s from %s, compiled by tilec %s", emitter->kernel->name, file_name(emitter->kernel), version);
+    write_specialization(emitter);
+    write_config(emitter);
+    line(emitter, "%s", "");
+    if (emitter->cuda)
+        return;
+    line(emitter, "#include <math.h>");
+    line(emitter, "#include <stdbool.h>");
+    line(emitter, "%s", "");
+}
+
+// ---------------------------------------------------------------------------------------------- launches
+
+static int count_launches(const struct ir_kernel *kernel) {
+    int count = 0;
+    for (const struct ir_op *op = kernel->body->first; op; op = op->next)
+        count += op->code == OP_FOR || op->code == OP_RANGE || op->code == OP_IF;
+    return count;
+}
+
+static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
+    const struct ir_kernel *kernel = emitter->kernel;
+    int launches = count_launches(kernel), number = 0;
+    plan->kernels = ARENA_ARRAY(emitter->arena, struct launch_kernel, kernel->param_count + launches + 1);
+    emitter->name_count = 0;
+    const char *stem = unique_name(emitter, kernel->name);
+    for (int p = 0; p < kernel->param_count; p++)
+        if (kernel->params[p].kind == PARAM_OUT && kernel->params[p].fill) {
+            if (plan->kernel_count)
+                line(emitter, "%s", "");
+            write_fill(emitter, p, print(emitter, "%s_fill_%s", stem, kernel->params[p].name), &plan->kernels[plan->kernel_count++]);
+        }
+    for (struct ir_op *op = kernel->body->first; op; op = op->next) {
+        if (!is_control(op))
+            continue;
+        if (plan->kernel_count)
+            line(emitter, "%s", "");
+        const char *name = launches > 1 ? print(emitter, "%s_%d", stem, ++number) : stem;
+        write_launch(emitter, op, name, &plan->kernels[plan->kernel_count++]);
+    }
+}
+
+// The last statements may have left nothing in the code: their lines are said all the same.
+static void write_rest(struct emitter *emitter) {
+    if (emitter->next_line < emitter->lowered->line_count)
+        comment_lines(emitter, emitter->lowered->lines[emitter->lowered->line_count - 1]);
+}
+
+struct emitted *emit(struct arena *arena, const struct lowered *lowered, const char *version, struct status *status) {
+    struct text functions = {0}, whole = {0};
+    struct emitter emitter = {.arena = arena, .lowered = lowered, .kernel = lowered->kernel};
+    struct emitted *emitted = ARENA_NEW(arena, struct emitted);
+    emitter.cuda = lowered->options.target.kind == TARGET_CUDA;
+    emitter.index_type = lowered->options.index64 ? "long long" : "int";
+    emitter.status = STATUS_OK;
+    if (lowered->kernel->param_count > 64 || lowered->kernel->dim_count > 64)
+        give_up(&emitter, "codegen.parameters", lowered->kernel->span, "a kernel may have 64 parameters and 64 dimensions");
+    prepare(&emitter);
+    emitter.out = &functions;
+    if (!emitter.status.code)
+        write_functions(&emitter, &emitted->plan);
+    write_rest(&emitter);
+    emitter.out = &whole;
+    write_preface(&emitter, version);
+    write_helpers(&emitter);
+    text_add_bytes(&whole, functions.data ? functions.data : "", functions.length);
+    emitted->length = whole.length;
+    emitted->text = arena_copy(arena, whole.data, whole.length);
+    emitted->plan.index32 = !lowered->options.index64;
+    emitted->plan.aligned = emitter.aligned;
+    text_free(&functions);
+    text_free(&whole);
+    *status = emitter.status;
+    return status->code ? NULL : emitted;
+}
+
+// ---------------------------------------------------------------------------------------------- the size of a launch
+
+static int64_t tiles_of(const struct launch_axis *axis, const struct ir_bindings *bindings) {
+    int64_t range = 1;
+    if (axis->elements_of) {
+        for (int i = 0; i < axis->elements_of->rank; i++)
+            range *= ir_evaluate_number(axis->elements_of->extents[i], bindings).integer;
+    } else {
+        range = ir_evaluate_number(axis->hi, bindings).integer - ir_evaluate_number(axis->lo, bindings).integer;
+    }
+    return range > 0 ? (range - 1) / axis->block + 1 : 0;
+}
+
+int64_t launch_blocks(const struct launch_kernel *kernel, const struct ir_bindings *bindings) {
+    int64_t blocks = 1;
+    for (int i = 0; i < kernel->grid_count; i++)
+        if (__builtin_mul_overflow(blocks, tiles_of(&kernel->grid[i], bindings), &blocks))
+            return INT64_MAX;
+    return blocks;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of codegen/ share: the emitter's state, names, and the few questions each of them asks.
+#ifndef TILEC_CODEGEN_EMITTER_H
+#define TILEC_CODEGEN_EMITTER_H
+
+#include "codegen/codegen.h"
+
+// A register dimension of a value: the registers of an axis, or the elements of its vectors.
+struct dim {
+    int axis;
+    bool vector;
+    int count;
+};
+enum { MAX_DIMS = 12 };
+struct dims {  // outermost loop first; vectors last
+    int count;
+    struct dim items[MAX_DIMS];
+};
+
+enum form_kind {
+    FORM_UNSEEN,
+    FORM_INLINE,    // its expression is written where it is used
+    FORM_VARIABLE,  // a variable: an array over its dimensions, or a scalar
+    FORM_LOCAL,     // a scalar inside the loops of its group
+    FORM_VECTOR,    // an array over the innermost (vector) dimension inside the loops of its group
+};
+struct form {
+    enum form_kind kind;
+    const char *name;
+    bool accumulated;  // a reduction that is added to `name` right away
+};
+
+struct group {  // operations that share one nest of register loops
+    struct dims dims;
+    int count, capacity;
+    struct ir_op **ops;
+    bool alone;    // nothing may join
+};
+
+struct emitter {
+    struct arena *arena;
+    const struct lowered *lowered;
+    const struct ir_kernel *kernel;
+    bool cuda;
+    const char *index_type;   // "int" or "long long"
+    struct text *out;
+    int indent;
+    struct status status;
+
+    int *uses;                // by value id
+    struct form *forms;       // by value id
+    int *group_of;            // by value id: in the segment at hand, or -1
+    int group;                // that is being written
+    bool *handed_on;          // by value id: the start value of something carried, and nothing else
+    bool *hazards;            // by parameter: loaded and stored in this kernel
+
+    // Of the function being written
+    uint64_t tensors, scalars, dims, stored;  // which are named
+    int name_count, name_capacity;
+    const char **names;
+    const char *axis_base[IR_MAX_AXES];    // variable of the tile's first point; NULL: 0
+    const char *axis_thread[IR_MAX_AXES];  // variable of this thread's first point
+    const char *axis_offset[IR_MAX_AXES];  // this thread's distance from the tile's first point; NULL: 0
+    const char *axis_loop[IR_MAX_AXES][2]; // register and vector loop variables
+    bool in_vector;           // writing what holds for a whole vector: its first element
+    int64_t shared_bytes;
+    bool needs_thread, needs_lane, needs_warp;
+    const char **param_names, **dim_names;
+
+    // Of the whole text
+    struct helper_text {
+        const char *name, *text;
+    } *helpers;               // in the order in which they need each other
+    int helper_count, helper_capacity;
+    uint64_t aligned;
+    int next_line;            // of the kernel's statements that have been written as comments
+};
+
+// ------------------------------------------------------------------------------------------ writing (write.c)
+
+void line(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void open_brace(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void close_brace(struct emitter *emitter);
+const char *print(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// A name that nothing else in the function has, from `wish`; C's and our own words are evaded.
+const char *unique_name(struct emitter *emitter, const char *wish);
+const char *register_type(enum ir_type type);  // of a value in registers
+const char *storage_type(enum ir_type type);   // of an element in memory
+const char *type_suffix(enum ir_type type);    // of helpers: "f32"
+void comment_lines(struct emitter *emitter, int up_to);  // the statements up to this line, as comments
+bool give_up(struct emitter *emitter, const char *code, struct span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// ------------------------------------------------------------------------------------------ helpers (helpers.c)
+
+// Notes that the text needs the helper (and what that needs) and returns its name.
+const char *helper(struct emitter *emitter, const char *name);
+void write_helpers(struct emitter *emitter);
+
+// ------------------------------------------------------------------------------------------ values (value.c)
+
+struct dims dims_of(const struct emitter *emitter, axes_t axes);
+bool same_dims(const struct dims *a, const struct dims *b);
+// The C expression of a value at the register loops around; parenthesized unless it binds at least as tightly.
+const char *value_text(struct emitter *emitter, const struct ir_value *value, int precedence);
+const char *op_text(struct emitter *emitter, const struct ir_op *op, int *precedence);  // of an element-wise operation
+const char *constant_text(struct emitter *emitter, enum ir_type type, int64_t integer, double number);
+const char *identity_text(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type);
+const char *combine_text(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type, const char *a, const char *b);
+const char *subscript_text(struct emitter *emitter, const char *name, const struct dims *dims);
+const char *position_text(struct emitter *emitter, int axis, int *precedence);
+bool is_leaf(const struct ir_op *op);  // written where used, always: constants, dimensions, positions
+
+// ------------------------------------------------------------------------------------------ memory (access.c)
+
+const char *load_text(struct emitter *emitter, const struct ir_op *op, int *precedence);
+// Elements that the access moves at once: the vector of the group's innermost dimension, or 1.
+int access_width(struct emitter *emitter, const struct ir_op *op, const struct dims *dims);
+void write_vector_load(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
+void write_store(struct emitter *emitter, const struct ir_op *op);
+void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
+void write_atomic(struct emitter *emitter, const struct ir_op *op);
+axes_t operand_axes(const struct ir_op *op);
+
+// ------------------------------------------------------------------------------------------ reductions (reduce.c)
+
+void declare_reduction(struct emitter *emitter, const struct ir_op *op);  // before the loops
+void write_reduction(struct emitter *emitter, const struct ir_op *op);    // inside them
+void finish_reduction(struct emitter *emitter, const struct ir_op *op);   // behind them
+void write_scan(struct emitter *emitter, const struct ir_op *op);
+bool is_position(const struct ir_op *op);  // argmax, argmin
+
+// ------------------------------------------------------------------------------------------ structure (region.c, group.c)
+
+void open_loops(struct emitter *emitter, const struct dims *dims, int from, int to);
+void close_loops(struct emitter *emitter, int count);
+void declare(struct emitter *emitter, const struct ir_value *value, const char *name, bool constant);
+void write_segment(struct emitter *emitter, struct ir_op **ops, int count);
+void write_region(struct emitter *emitter, struct ir_region *region);
+void write_ops(struct emitter *emitter, struct ir_op **ops, int count);
+bool is_control(const struct ir_op *op);
+const char *base_name(struct emitter *emitter, int axis);
+void enter_tile(struct emitter *emitter, int axis, const char *base);
+const char *dims_text(struct emitter *emitter, const struct dims *dims);  // "[8][4]"
+
+// ------------------------------------------------------------------------------------------ launches (launch.c)
+
+void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan);
+void write_fill(struct emitter *emitter, int param, const char *name, struct launch_kernel *plan);
+bool is_hazard(const struct emitter *emitter, const struct ir_op *op);  // loads or stores a tensor that is both
+
+#endif

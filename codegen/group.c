@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Straight-line operations become nests of register loops. Operations over the same register dimensions share a nest as
+// far as their order allows: the loads of a tile, what is computed from them and where it goes read as one loop, and the
+// compiler sees all of a tile's loads at once.
+#include <string.h>
+
+#include "codegen/emitter.h"
+
+struct segment {
+    struct emitter *emitter;
+    struct group *groups;
+    int count, capacity;
+    int last_effect, last_hazard;
+};
+
+// ---------------------------------------------------------------------------------------------- which group
+
+static bool is_effect(const struct ir_op *op) {
+    return op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT;
+}
+
+static axes_t iteration_axes(const struct ir_op *op) {
+    axes_t axes = operand_axes(op);
+    if (op->code == OP_REDUCE && op->operands[0]->partial)
+        return op->results[0]->axes;
+    if (op->code == OP_REDUCE)
+        return axes | op->over | op->results[0]->axes;
+    return op->result_count ? axes | op->results[0]->axes : axes;
+}
+
+// The first group an operation may stand in, by what it uses.
+static int earliest_group(const struct segment *segment, const struct ir_op *op, const struct dims *dims) {
+    const struct emitter *emitter = segment->emitter;
+    int earliest = 0;
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_value *operand = op->operands[i];
+        int at = emitter->group_of[operand->id];
+        if (at < 0 || (!operand->region && is_leaf(operand->def)))
+            continue;
+        const struct group *group = &segment->groups[at];
+        bool finished = operand->def->code == OP_REDUCE || operand->def->code == OP_SCAN;
+        if (finished || group->alone || !same_dims(&group->dims, dims) || op->code == OP_SCAN)
+            at++;
+        earliest = at > earliest ? at : earliest;
+    }
+    if (is_effect(op) && segment->last_effect > earliest)
+        earliest = segment->last_effect;
+    if (is_hazard(emitter, op) && segment->last_hazard >= earliest)
+        earliest = segment->last_hazard + 1;
+    return earliest;
+}
+
+static void place(struct segment *segment, struct ir_op *op) {
+    struct emitter *emitter = segment->emitter;
+    struct dims dims = dims_of(emitter, iteration_axes(op));
+    bool alone = op->code == OP_SCAN;
+    int at = earliest_group(segment, op, &dims);
+    while (at < segment->count && (alone || segment->groups[at].alone || !same_dims(&segment->groups[at].dims, &dims)))
+        at++;
+    if (at == segment->count) {
+        struct group fresh = {.dims = dims, .alone = alone};
+        ARENA_PUSH(emitter->arena, segment->groups, segment->count, segment->capacity, fresh);
+    }
+    struct group *group = &segment->groups[at];
+    ARENA_PUSH(emitter->arena, group->ops, group->count, group->capacity, op);
+    for (int i = 0; i < op->result_count; i++)
+        emitter->group_of[op->results[i]->id] = at;
+    if (is_effect(op))
+        segment->last_effect = at;
+    if (is_hazard(emitter, op))
+        segment->last_hazard = at;
+}
+
+// ---------------------------------------------------------------------------------------------- which form
+
+static int uses_in_group(const struct group *group, const struct ir_value *value) {
+    int count = 0;
+    for (int i = 0; i < group->count; i++)
+        for (int j = 0; j < group->ops[i]->operand_count; j++)
+            count += group->ops[i]->operands[j] == value;
+    return count;
+}
+
+// A store that moves whole vectors takes its value from an array over the vector.
+static bool feeds_vector_store(struct emitter *emitter, const struct group *group, const struct ir_value *value) {
+    for (int i = 0; i < group->count; i++) {
+        const struct ir_op *op = group->ops[i];
+        if (op->code == OP_STORE && op->operands[emitter->kernel->params[op->param].rank] == value && access_width(emitter, op, &group->dims) > 1)
+            return true;
+    }
+    return false;
+}
+
+static const char *name_for(struct emitter *emitter, const struct ir_value *value) {
+    if (value->name)
+        return unique_name(emitter, value->name);
+    if (value->type == TYPE_BOOL)
+        return unique_name(emitter, "inside");
+    return unique_name(emitter, ir_type_is_float(value->type) ? "v" : "i");
+}
+
+static bool is_cheap(const struct ir_op *op) {
+    return op->code == OP_CAST || op->code == OP_BROADCAST || op->code == OP_NEG || op->code == OP_ADD || op->code == OP_SUB;
+}
+
+static void choose_form(struct emitter *emitter, const struct group *group, struct ir_op *op) {
+    struct ir_value *value = op->results[0];
+    struct form *form = &emitter->forms[value->id];
+    int total = emitter->uses[value->id], here = uses_in_group(group, value);
+    if (form->kind != FORM_UNSEEN)
+        return;
+    struct dims dims = dims_of(emitter, value->axes);
+    bool full = same_dims(&dims, &group->dims);
+    if (op->code == OP_REDUCE || op->code == OP_SCAN || here < total) {
+        form->kind = FORM_VARIABLE;
+        form->name = name_for(emitter, value);
+    } else if (full && feeds_vector_store(emitter, group, value)) {
+        form->kind = FORM_VECTOR;
+        form->name = name_for(emitter, value);
+    } else if (op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1) {
+        form->kind = FORM_VECTOR;
+        form->name = name_for(emitter, value);
+    } else if (total == 1 && (!value->name || is_cheap(op) || op->code == OP_LOAD) && !is_hazard(emitter, op)) {
+        form->kind = FORM_INLINE;
+    } else {
+        form->kind = FORM_LOCAL;
+        form->name = name_for(emitter, value);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- writing
+
+void declare(struct emitter *emitter, const struct ir_value *value, const char *name, bool constant) {
+    struct dims dims = dims_of(emitter, value->axes);
+    line(emitter, "%s%s %s%s;", constant ? "const " : "", register_type(value->type), name, dims_text(emitter, &dims));
+}
+
+static void declare_group(struct emitter *emitter, const struct group *group) {
+    for (int i = 0; i < group->count; i++) {
+        struct ir_op *op = group->ops[i];
+        if (op->code == OP_REDUCE)
+            declare_reduction(emitter, op);
+        else if (op->result_count && emitter->forms[op->results[0]->id].kind == FORM_VARIABLE && group->dims.count)
+            declare(emitter, op->results[0], emitter->forms[op->results[0]->id].name, false);
+    }
+}
+
+static void write_value(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
+    const struct ir_value *value = op->results[0];
+    const struct form *form = &emitter->forms[value->id];
+    int precedence;
+    if (form->kind == FORM_INLINE)
+        return;
+    if (op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1 && form->kind == FORM_VECTOR)
+        return;  // moved before the innermost loop
+    const char *text = op_text(emitter, op, &precedence);
+    if (form->kind == FORM_LOCAL) {
+        line(emitter, "const %s %s = %s;", register_type(value->type), form->name, text);
+    } else if (form->kind == FORM_VECTOR) {
+        line(emitter, "%s[%s] = %s;", form->name, emitter->axis_loop[group->dims.items[group->dims.count - 1].axis][1], text);
+    } else if (!group->dims.count) {
+        const char *constant = emitter->handed_on[value->id] ? "" : "const ";
+        line(emitter, "%s%s %s = %s;", constant, register_type(value->type), form->name, text);
+    } else {
+        struct dims dims = dims_of(emitter, value->axes);
+        line(emitter, "%s = %s;", subscript_text(emitter, form->name, &dims), text);
+    }
+}
+
+static void write_assert(struct emitter *emitter, const struct ir_op *op) {
+    if (emitter->lowered->options.checked)
+        line(emitter, "if (!%s) %s;", value_text(emitter, op->operands[0], 14), emitter->cuda ? "__trap()" : "__builtin_trap()");
+}
+
+static void write_op(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
+    switch (op->code) {
+    case OP_REDUCE: write_reduction(emitter, op); break;
+    case OP_ATOMIC: write_atomic(emitter, op); break;
+    case OP_ASSERT: write_assert(emitter, op); break;
+    case OP_STORE:
+        if (access_width(emitter, op, &group->dims) == 1 || emitter->forms[op->operands[emitter->kernel->params[op->param].rank]->id].kind != FORM_VECTOR)
+            write_store(emitter, op);
+        break;
+    default: write_value(emitter, group, op);
+    }
+}
+
+// What moves whole vectors stands around the innermost loop: loads before it, stores behind it.
+static void write_vector_loads(struct emitter *emitter, const struct group *group) {
+    for (int i = 0; i < group->count; i++) {
+        const struct ir_op *op = group->ops[i];
+        if (!op->result_count || emitter->forms[op->results[0]->id].kind != FORM_VECTOR)
+            continue;
+        const char *name = emitter->forms[op->results[0]->id].name;
+        int width = op->code == OP_LOAD ? access_width(emitter, op, &group->dims) : 1;
+        if (width > 1)
+            write_vector_load(emitter, op, name, width);
+        else
+            line(emitter, "%s %s[%d];", register_type(op->results[0]->type), name, group->dims.items[group->dims.count - 1].count);
+    }
+}
+
+static void write_vector_stores(struct emitter *emitter, const struct group *group) {
+    for (int i = 0; i < group->count; i++) {
+        const struct ir_op *op = group->ops[i];
+        if (op->code != OP_STORE)
+            continue;
+        const struct form *form = &emitter->forms[op->operands[emitter->kernel->params[op->param].rank]->id];
+        int width = access_width(emitter, op, &group->dims);
+        if (width > 1 && form->kind == FORM_VECTOR)
+            write_vector_store(emitter, op, form->name, width);
+    }
+}
+
+static bool moves_vectors(struct emitter *emitter, const struct group *group) {
+    for (int i = 0; i < group->count; i++)
+        for (int j = 0; j < group->ops[i]->result_count; j++)
+            if (emitter->forms[group->ops[i]->results[j]->id].kind == FORM_VECTOR)
+                return true;
+    return false;
+}
+
+static bool is_silent(const struct emitter *emitter, const struct group *group) {
+    for (int i = 0; i < group->count; i++)
+        if (!group->ops[i]->result_count || emitter->forms[group->ops[i]->results[0]->id].kind != FORM_INLINE)
+            return false;
+    return true;
+}
+
+static void comment_group(struct emitter *emitter, const struct group *group) {
+    int last = 0;
+    for (int i = 0; i < group->count; i++)
+        last = group->ops[i]->line > last ? group->ops[i]->line : last;
+    comment_lines(emitter, last);
+}
+
+// Other threads may hold the same point: what they load and what this one stores are kept apart.
+static bool needs_barrier(const struct emitter *emitter, const struct group *group) {
+    if (!emitter->cuda)
+        return false;
+    for (int i = 0; i < group->count; i++)
+        if (is_hazard(emitter, group->ops[i]) && group->ops[i]->code != OP_LOAD)
+            return true;
+    return false;
+}
+
+static void write_group(struct emitter *emitter, const struct group *group) {
+    comment_group(emitter, group);
+    if (is_silent(emitter, group))
+        return;
+    if (group->alone) {
+        write_scan(emitter, group->ops[0]);
+        return;
+    }
+    bool barrier = needs_barrier(emitter, group);
+    if (barrier)
+        line(emitter, "__syncthreads();");
+    declare_group(emitter, group);
+    int depth = group->dims.count, outer = moves_vectors(emitter, group) ? depth - 1 : depth;
+    open_loops(emitter, &group->dims, 0, outer);
+    if (outer < depth) {
+        write_vector_loads(emitter, group);
+        open_loops(emitter, &group->dims, outer, depth);
+    }
+    for (int i = 0; i < group->count; i++)
+        write_op(emitter, group, group->ops[i]);
+    if (outer < depth) {
+        close_loops(emitter, 1);
+        write_vector_stores(emitter, group);
+    }
+    close_loops(emitter, outer);
+    for (int i = 0; i < group->count; i++)
+        if (group->ops[i]->code == OP_REDUCE)
+            finish_reduction(emitter, group->ops[i]);
+    if (barrier)
+        line(emitter, "__syncthreads();");
+}
+
+void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {
+    struct segment segment = {.emitter = emitter, .last_effect = 0, .last_hazard = -1};
+    for (int i = 0; i < count; i++)
+        if (!is_leaf(ops[i]) && !emitter->forms[ops[i]->result_count ? ops[i]->results[0]->id : 0].kind)
+            place(&segment, ops[i]);
+        else if (!ops[i]->result_count)
+            place(&segment, ops[i]);
+    for (int g = 0; g < segment.count; g++)
+        for (int i = 0; i < segment.groups[g].count; i++)
+            if (segment.groups[g].ops[i]->result_count)
+                choose_form(emitter, &segment.groups[g], segment.groups[g].ops[i]);
+    for (int g = 0; g < segment.count; g++) {
+        emitter->group = g;
+        write_group(emitter, &segment.groups[g]);
+    }
+    for (int i = 0; i < count; i++)
+        for (int r = 0; r < ops[i]->result_count; r++)
+            emitter->group_of[ops[i]->results[r]->id] = -1;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions and scans over a layout: first over the registers of a thread (inside the group's loops), then over lanes by
+// shuffles, then over warps through shared memory. The result is the same in all threads along the axis.
+#include <string.h>
+
+#include "codegen/emitter.h"
+
+bool is_position(const struct ir_op *op) {
+    return op->code == OP_REDUCE && (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN);
+}
+
+static const struct form *form_of(const struct emitter *emitter, const struct ir_value *value) {
+    return &emitter->forms[value->id];
+}
+
+static enum ir_type operand_type(const struct ir_op *op) {
+    return op->operands[0]->type;
+}
+
+static bool has_registers(const struct emitter *emitter, axes_t axes) {
+    return dims_of(emitter, axes).count > 0;
+}
+
+// A partial result of this thread comes in: only lanes and warps are left.
+static bool is_crossing(const struct ir_op *op) {
+    return op->operands[0]->partial != 0;
+}
+
+// ---------------------------------------------------------------------------------------------- declarations
+
+const char *dims_text(struct emitter *emitter, const struct dims *dims) {
+    const char *text = "";
+    for (int i = 0; i < dims->count; i++)
+        text = print(emitter, "%s[%d]", text, dims->items[i].count);
+    return text;
+}
+
+// "name[i][j] = value;" over the dimensions, with the loops it takes.
+static void assign_all(struct emitter *emitter, const char *name, const struct dims *dims, const char *value) {
+    open_loops(emitter, dims, 0, dims->count);
+    line(emitter, "%s = %s;", subscript_text(emitter, name, dims), value);
+    close_loops(emitter, dims->count);
+}
+
+void declare_reduction(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *result = op->results[0];
+    const struct form *form = form_of(emitter, result);
+    struct dims dims = dims_of(emitter, result->axes);
+    if (form->accumulated)
+        return;
+    if (is_position(op)) {
+        const char *best = print(emitter, "%s_value", form->name);
+        enum ir_type type = operand_type(op);
+        line(emitter, "%s %s%s;", register_type(type), best, dims_text(emitter, &dims));
+        assign_all(emitter, best, &dims, constant_text(emitter, type, 0, 0));
+        line(emitter, "long long %s%s;", form->name, dims_text(emitter, &dims));
+        assign_all(emitter, form->name, &dims, "-1");
+        return;
+    }
+    if (!has_registers(emitter, op->over) || is_crossing(op)) {
+        if (dims.count)
+            line(emitter, "%s %s%s;", register_type(result->type), form->name, dims_text(emitter, &dims));
+        return;
+    }
+    const char *identity = identity_text(emitter, op->reduction, result->type);
+    if (!dims.count) {
+        line(emitter, "%s %s = %s;", register_type(result->type), form->name, identity);
+        return;
+    }
+    line(emitter, "%s %s%s;", register_type(result->type), form->name, dims_text(emitter, &dims));
+    assign_all(emitter, form->name, &dims, identity);
+}
+
+// ---------------------------------------------------------------------------------------------- registers
+
+// The operand, or the identity where the predicate is false.
+static const char *masked_operand(struct emitter *emitter, const struct ir_op *op, int precedence) {
+    if (!op->predicated)
+        return value_text(emitter, op->operands[0], precedence);
+    const char *identity = identity_text(emitter, op->reduction, op->results[0]->type);
+    const char *text = print(emitter, "%s ? %s : %s", value_text(emitter, op->operands[1], 4), value_text(emitter, op->operands[0], 3), identity);
+    return precedence > 3 ? print(emitter, "(%s)", text) : text;
+}
+
+static void write_position(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *result = op->results[0];
+    struct dims dims = dims_of(emitter, result->axes);
+    const char *at = subscript_text(emitter, form_of(emitter, result)->name, &dims);
+    const char *best = subscript_text(emitter, print(emitter, "%s_value", form_of(emitter, result)->name), &dims);
+    int axis = 0, precedence;
+    while (!(op->over & AXIS_BIT(axis)))
+        axis++;
+    const char *index = print(emitter, "(long long)(%s)", position_text(emitter, axis, &precedence));
+    const char *guard = op->predicated ? print(emitter, "if (%s) ", value_text(emitter, op->operands[1], 1)) : "";
+    const char *name = helper(emitter, print(emitter, "tile_%s_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    line(emitter, "%s%s(&%s, &%s, %s, %s);", guard, name, best, at, value_text(emitter, op->operands[0], 1), index);
+}
+
+void write_reduction(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *result = op->results[0];
+    const struct form *form = form_of(emitter, result);
+    struct dims dims = dims_of(emitter, result->axes);
+    if (is_position(op)) {
+        write_position(emitter, op);
+        return;
+    }
+    const char *target = subscript_text(emitter, form->name, &dims);
+    bool single = !form->accumulated && (!has_registers(emitter, op->over) || is_crossing(op));
+    if (single) {
+        line(emitter, "%s%s = %s;", dims.count ? "" : print(emitter, "%s ", register_type(result->type)), target, masked_operand(emitter, op, 1));
+    } else if (op->reduction == RED_SUM || op->reduction == RED_PROD) {
+        line(emitter, "%s %s %s;", target, op->reduction == RED_SUM ? "+=" : "*=", masked_operand(emitter, op, 1));
+    } else {
+        bool infix = op->reduction == RED_ANY || op->reduction == RED_ALL;
+        line(emitter, "%s = %s;", target, combine_text(emitter, op->reduction, result->type, target, masked_operand(emitter, op, infix ? 9 : 1)));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- lanes and warps
+
+static void need_shared(struct emitter *emitter, int64_t bytes) {
+    if (bytes > emitter->shared_bytes)
+        emitter->shared_bytes = bytes;
+}
+
+enum { SHARED_LIMIT = 32 * 1024 };
+
+// How many of `count` values a pass through shared memory takes at once.
+static int shared_batch(const struct emitter *emitter, int count, int bytes) {
+    int threads = 32 * emitter->lowered->warps;
+    while (count > 1 && (int64_t)count * threads * bytes > SHARED_LIMIT)
+        count = (count + 1) / 2;
+    return count;
+}
+
+static const char *first_element(struct emitter *emitter, const char *name, const struct dims *dims, const char *offset) {
+    const char *text = print(emitter, "&%s", name);
+    for (int i = 0; i < dims->count; i++)
+        text = print(emitter, "%s[0]", text);
+    return *offset ? print(emitter, "%s + %s", text, offset) : text;
+}
+
+static int count_of(const struct dims *dims) {
+    int count = 1;
+    for (int i = 0; i < dims->count; i++)
+        count *= dims->items[i].count;
+    return count;
+}
+
+static void cross_lanes(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout) {
+    const struct ir_value *result = op->results[0];
+    struct dims dims = dims_of(emitter, result->axes);
+    const char *name = form_of(emitter, result)->name, *target = NULL;
+    const char *function = helper(emitter, print(emitter, "tile_%s_lanes_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    open_loops(emitter, &dims, 0, dims.count);
+    target = subscript_text(emitter, name, &dims);
+    if (is_position(op))
+        line(emitter, "%s(&%s, &%s, %d, %d);", function, subscript_text(emitter, print(emitter, "%s_value", name), &dims), target, layout->lanes, 1 << layout->lane_shift);
+    else
+        line(emitter, "%s = %s(%s, %d, %d);", target, function, target, layout->lanes, 1 << layout->lane_shift);
+    close_loops(emitter, dims.count);
+}
+
+static void cross_warps(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout) {
+    const struct ir_value *result = op->results[0];
+    struct dims dims = dims_of(emitter, result->axes);
+    const char *name = form_of(emitter, result)->name, *offset = "";
+    int bytes = is_position(op) ? 16 : operand_type(op) == TYPE_BOOL ? 1 : operand_type(op) == TYPE_I64 || operand_type(op) == TYPE_F64 ? 8 : 4;
+    int count = count_of(&dims), batch = shared_batch(emitter, count, bytes);
+    need_shared(emitter, (int64_t)batch * 32 * emitter->lowered->warps * bytes);
+    const char *function = helper(emitter, print(emitter, "tile_%s_warps_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    if (batch < count) {
+        offset = unique_name(emitter, "first");
+        open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", offset, offset, count, offset, batch);
+    }
+    const char *values = is_position(op) ? print(emitter, "%s, ", first_element(emitter, print(emitter, "%s_value", name), &dims, offset)) : "";
+    const char *length = batch < count ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch) : print(emitter, "%d", count);
+    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset), length, layout->warps, 1 << layout->warp_shift);
+    if (batch < count)
+        close_brace(emitter);
+}
+
+// Axes of one name have one layout and the same threads: each is crossed once.
+static bool is_repeated(const struct emitter *emitter, axes_t over, int axis) {
+    for (int a = 0; a < axis; a++)
+        if ((over & AXIS_BIT(a)) && !strcmp(emitter->kernel->axes[a].name, emitter->kernel->axes[axis].name))
+            return true;
+    return false;
+}
+
+void finish_reduction(struct emitter *emitter, const struct ir_op *op) {
+    if (op->results[0]->partial || !emitter->cuda)
+        return;
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = 0; a < emitter->kernel->axis_count; a++) {
+            const struct axis_layout *layout = &emitter->lowered->axes[a];
+            if (!(op->over & AXIS_BIT(a)) || is_repeated(emitter, op->over, a))
+                continue;
+            if (pass == 0 && layout->lanes > 1)
+                cross_lanes(emitter, op, layout);
+            if (pass == 1 && layout->warps > 1)
+                cross_warps(emitter, op, layout);
+        }
+}
+
+// ---------------------------------------------------------------------------------------------- scans
+
+// The dimensions of `dims` along the axis, or all others.
+static struct dims split_dims(const struct dims *dims, int axis, bool along) {
+    struct dims part = {0};
+    for (int i = 0; i < dims->count; i++)
+        if ((dims->items[i].axis == axis) == along)
+            part.items[part.count++] = dims->items[i];
+    return part;
+}
+
+static const char *scan_operand(struct emitter *emitter, const struct ir_op *op) {
+    return masked_operand(emitter, op, 1);
+}
+
+// Inside the loops over everything but the axis: `before` is what stands before this thread's elements of the register.
+static void scan_registers(struct emitter *emitter, const struct ir_op *op, const struct dims *along, const char *carry) {
+    const struct ir_value *result = op->results[0];
+    const struct axis_layout *layout = &emitter->lowered->axes[op->axis];
+    enum ir_type type = result->type;
+    struct dims all = dims_of(emitter, result->axes);
+    const char *name = form_of(emitter, result)->name, *ctype = register_type(type), *run = unique_name(emitter, "run");
+    int registers = along->count && !along->items[0].vector, vector = along->count > registers;
+    open_loops(emitter, along, 0, registers);
+    line(emitter, "%s %s = %s;", ctype, run, identity_text(emitter, op->reduction, type));
+    open_loops(emitter, along, registers, along->count);
+    line(emitter, "%s = %s;", run, combine_text(emitter, op->reduction, type, run, scan_operand(emitter, op)));
+    line(emitter, "%s = %s;", subscript_text(emitter, name, &all), run);
+    close_loops(emitter, vector);
+    const char *before = carry;
+    if (emitter->cuda && layout->lanes * layout->warps > 1) {
+        before = unique_name(emitter, "before");
+        int bytes = type == TYPE_I64 || type == TYPE_F64 ? 8 : 4;
+        need_shared(emitter, 32LL * emitter->lowered->warps * bytes);
+        const char *function = helper(emitter, print(emitter, "tile_scan_%s_%s", ir_reduction_name(op->reduction), type_suffix(type)));
+        line(emitter, "%s %s = %s(&%s, tile_shared, %d, %d, %d, %d);", ctype, before, function, run, layout->lanes, 1 << layout->lane_shift, layout->warps, 1 << layout->warp_shift);
+        line(emitter, "%s = %s;", before, combine_text(emitter, op->reduction, type, carry, before));
+    }
+    open_loops(emitter, along, registers, along->count);
+    const char *target = subscript_text(emitter, name, &all);
+    line(emitter, "%s = %s;", target, combine_text(emitter, op->reduction, type, before, target));
+    close_loops(emitter, vector);
+    line(emitter, "%s = %s;", carry, combine_text(emitter, op->reduction, type, carry, run));
+    close_loops(emitter, registers);
+}
+
+void write_scan(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *result = op->results[0];
+    int axis = 0;
+    while (!(op->over & AXIS_BIT(axis)))
+        axis++;
+    struct dims all = dims_of(emitter, result->axes);
+    struct dims others = split_dims(&all, axis, false), along = split_dims(&all, axis, true);
+    line(emitter, "%s %s%s;", register_type(result->type), form_of(emitter, result)->name, dims_text(emitter, &all));
+    open_loops(emitter, &others, 0, others.count);
+    if (!others.count)
+        open_brace(emitter, "%s", "");
+    const char *carry = unique_name(emitter, "carry");
+    line(emitter, "%s %s = %s;", register_type(result->type), carry, identity_text(emitter, op->reduction, result->type));
+    struct ir_op along_axis = *op;
+    along_axis.axis = axis;
+    scan_registers(emitter, &along_axis, &along, carry);
+    if (others.count)
+        close_loops(emitter, others.count);
+    else
+        close_brace(emitter);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines, names, types and comments of the emitted text.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/emitter.h"
+
+static void indent(struct emitter *emitter) {
+    for (int i = 0; i < emitter->indent; i++)
+        text_add(emitter->out, "    ");
+}
+
+static char *format_text(struct arena *arena, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+const char *print(struct emitter *emitter, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = format_text(emitter->arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void line(struct emitter *emitter, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = format_text(emitter->arena, format, arguments);
+    va_end(arguments);
+    if (*text)
+        indent(emitter);
+    text_add(emitter->out, text);
+    text_add(emitter->out, "\n");
+}
+
+void open_brace(struct emitter *emitter, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = format_text(emitter->arena, format, arguments);
+    va_end(arguments);
+    indent(emitter);
+    text_add(emitter->out, text);
+    text_add(emitter->out, *text ? " {\n" : "{\n");
+    emitter->indent++;
+}
+
+void close_brace(struct emitter *emitter) {
+    emitter->indent--;
+    line(emitter, "}");
+}
+
+bool give_up(struct emitter *emitter, const char *code, struct span span, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = format_text(emitter->arena, format, arguments);
+    va_end(arguments);
+    if (!emitter->status.code)
+        emitter->status = (struct status){false, code, text, span};
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------------- names
+
+// Words of C, C++ and CUDA, and of the text around the program's own names.
+static const char *const taken[] = {
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "block", "blockDim", "blockIdx", "bool", "break", "case",
+    "catch", "char", "char16_t", "char32_t", "class", "compl", "const", "const_cast", "constexpr", "continue", "decltype", "default",
+    "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend",
+    "goto", "gridDim", "if", "inline", "int", "lane", "long", "main", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+    "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "restrict", "return",
+    "shared", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
+    "thread", "threadIdx", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+    "virtual", "void", "volatile", "warp", "warpSize", "wchar_t", "while", "xor", "xor_eq", "blocks", "arguments", "printf", "NULL",
+    "INFINITY", "NAN", "I", "linux", "unix", "fabs", "fabsf", "fma", "fmaf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2",
+    "log2f", "sqrt", "sqrtf", "sin", "sinf", "cos", "cosf", "tanh", "tanhf", "erf", "erff", "floor", "floorf", "ceil", "ceilf",
+    "rint", "rintf", "fmod", "fmodf", "min", "max", "abs", "atomicAdd", "atomicMax", "atomicMin", "atomicCAS", "assert",
+    // functions and macros of the C library that the CPU's text includes or gcc knows
+    "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "round", "trunc", "index", "signbit", "isnan", "isinf", "pow", "div", "log1p",
+};
+
+static bool is_taken(const char *name) {
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!strcmp(name, taken[i]))
+            return true;
+    return !strncmp(name, "tile_", 5) || !strncmp(name, "__", 2) || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
+}
+
+static bool is_given(const struct emitter *emitter, const char *name) {
+    for (int i = 0; i < emitter->name_count; i++)
+        if (!strcmp(emitter->names[i], name))
+            return true;
+    return false;
+}
+
+const char *unique_name(struct emitter *emitter, const char *wish) {
+    const char *name = is_taken(wish) ? print(emitter, "%s%s_", *wish == '_' ? "n" : "", wish) : wish;
+    for (int i = 2; is_given(emitter, name); i++)
+        name = print(emitter, "%s_%d", wish, i);
+    ARENA_PUSH(emitter->arena, emitter->names, emitter->name_count, emitter->name_capacity, name);
+    return name;
+}
+
+// ---------------------------------------------------------------------------------------------- types
+
+const char *register_type(enum ir_type type) {
+    switch (type) {
+    case TYPE_BOOL: return "bool";
+    case TYPE_I64: return "long long";
+    case TYPE_F64: return "double";
+    case TYPE_F16:
+    case TYPE_BF16:
+    case TYPE_F32: return "float";
+    default: return "int";
+    }
+}
+
+const char *storage_type(enum ir_type type) {
+    switch (type) {
+    case TYPE_BOOL:
+    case TYPE_U8: return "unsigned char";
+    case TYPE_I8: return "signed char";
+    case TYPE_F16:
+    case TYPE_BF16: return "unsigned short";
+    default: return register_type(type);
+    }
+}
+
+const char *type_suffix(enum ir_type type) {
+    switch (type) {
+    case TYPE_F16:
+    case TYPE_BF16: return "f32";
+    case TYPE_I8:
+    case TYPE_U8: return "i32";
+    default: return ir_type_name(type);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- comments
+
+static void comment_line(struct emitter *emitter, int number) {
+    const struct source *source = emitter->kernel->source;
+    if (!source)
+        return;
+    size_t offset = 0;
+    for (int i = 1; i < number && offset < source->length; offset++)
+        i += source->text[offset] == '\n';
+    size_t length;
+    const char *text = source_line(source, (uint32_t)offset, &length);
+    while (length && (*text == ' ' || *text == '\t')) {
+        text++;
+        length--;
+    }
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\r' || text[length - 1] == '\\'))
+        length--;
+    line(emitter, "// %d: %.*s", number, (int)length, text);
+}
+
+void comment_lines(struct emitter *emitter, int up_to) {
+    const struct lowered *lowered = emitter->lowered;
+    while (emitter->next_line < lowered->line_count && lowered->lines[emitter->next_line] <= up_to)
+        comment_line(emitter, lowered->lines[emitter->next_line++]);
+}
