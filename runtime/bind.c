@@ -437,6 +437,7 @@ static struct status compile_in(struct binding *binding)
     const struct ir_kernel *open = binding->kernel;
     struct specialization *specialization = &binding->arguments->specialization;
     uint64_t batch = request->compile_in ? batch_dimensions(open) : ~(uint64_t)0;
+    specialization->dim_count = 0;
     specialization->dim_names = ARENA_ARRAY(binding->arena, const char *, open->dim_count + 1);
     specialization->dims = ARENA_ARRAY(binding->arena, int64_t, open->dim_count + 1);
     for (int i = 0; i < open->dim_count; i++) {
