@@ -244,14 +244,22 @@ static struct linear linear_of(struct checker *checker, const struct ast_expr *e
     return expr->op == OPERATOR_MUL ? linear_product(a, b) : linear_sum(a, b, expr->op == OPERATOR_SUB ? -1 : 1);
 }
 
-static bool names_unknown(struct checker *checker, const struct ast_expr *expr) {
+// The first name in `expr` that nothing declares, or NULL.
+static const struct ast_name *first_unknown(struct checker *checker, const struct ast_expr *expr) {
     if (expr->kind == EXPR_NAME)
-        return !is_known_name(checker, expr->name.text);
+        return is_known_name(checker, expr->name.text) ? NULL : &expr->name;
     for (int i = 0; i < expr->args.count; i++) {
-        if (names_unknown(checker, expr->args.items[i]))
-            return true;
+        const struct ast_name *unknown = first_unknown(checker, expr->args.items[i]);
+        if (unknown)
+            return unknown;
     }
-    return false;
+    return NULL;
+}
+
+// After a report: the names in `expr` are silent from now on.
+static void silence_unknown(struct checker *checker, const struct ast_expr *expr) {
+    for (const struct ast_name *name = first_unknown(checker, expr); name; name = first_unknown(checker, expr))
+        scope_declare(checker, SYMBOL_DIM, *name)->broken = true;
 }
 
 static void fix_static(const struct checker *checker, struct ir_dim *dim) {
@@ -270,6 +278,7 @@ static void learn(struct checker *checker, const struct ast_expr *extent, int pa
         struct diagnostic *entry =
             check_error(checker, "E0211", extent->span, "no dimension can be learnt from the extent `%s`", check_text(checker, extent->span));
         entry->help = "a parameter's extent has exactly one unknown name, as `B`, `B + 1` or `2 * B`; or all names in it are known";
+        silence_unknown(checker, extent);
         return;
     }
     struct ir_dim dim = {.name = form.unknown.text, .param = param, .position = position, .scale = form.scale,
@@ -301,26 +310,26 @@ static struct ir_value *check_extent(struct checker *checker, const struct ast_e
 
 static void check_shape(struct checker *checker, const struct ast_param *param, int index) {
     for (int i = 0; i < checker->kernel->params[index].rank; i++) {
-        const struct ast_expr *extent = param->tensor.shape.items[i];
-        if (extent->kind != EXPR_ERROR && names_unknown(checker, extent))
-            learn(checker, extent, index, i);
+        if (first_unknown(checker, param->tensor.shape.items[i]))
+            learn(checker, param->tensor.shape.items[i], index, i);
     }
 }
 
 static void check_extents(struct checker *checker, const struct ast_param *param, int index) {
     for (int i = 0; i < checker->kernel->params[index].rank; i++) {
         const struct ast_expr *extent = param->tensor.shape.items[i];
-        bool unknown = extent->kind != EXPR_ERROR && names_unknown(checker, extent);
-        if (unknown && param->mode == MODE_OUT) {
-            check_error(checker, "E0212", extent->span, "nothing says how large `%s` is: `%s` is not known from any parameter",
-                        param->name.text, check_text(checker, extent->span))
-                ->help = check_printf(checker, "add a scalar: `%s: i64`", check_text(checker, extent->span));
+        const struct ast_name *unknown = first_unknown(checker, extent);
+        if (unknown) {
+            check_error(checker, "E0212", extent->span, "nothing says how large `%s` is: no parameter tells `%s`", param->name.text,
+                        unknown->text)
+                ->help = check_printf(checker, "add a scalar: `%s: i64`", unknown->text);
+            silence_unknown(checker, extent);
         }
-        // `learn` has reported unknown names in a parameter's shape; an absent one has no extents.
-        bool given = !unknown && checker->kernel->params[index].present;
+        // An absent parameter has no extents.
         checker->builder.span = extent->span;
-        checker->kernel->params[index].extents[i] =
-            !given ? ir_integer(&checker->builder, TYPE_I64, 1) : check_extent(checker, extent, param->name.text);
+        checker->kernel->params[index].extents[i] = checker->kernel->params[index].present
+                                                        ? check_extent(checker, extent, param->name.text)
+                                                        : ir_integer(&checker->builder, TYPE_I64, 1);
     }
 }
 
