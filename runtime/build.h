@@ -14,6 +14,7 @@
 //   lowering.…  codegen.…   the config can't be done             4
 //   launch.… file.… memory.… device.…   an argument is wrong or too large, a launch failed   5
 //   internal.…  tilec is wrong                                  70
+//   interrupted.…                                              130
 #ifndef TILEC_RUNTIME_BUILD_H
 #define TILEC_RUNTIME_BUILD_H
 

@@ -281,6 +281,24 @@ static struct status explain_failure(struct build *build, const char *log)
                          "sudo apt-get install build-essential\n%s", build->compiler.words[0], read_log(build));
 }
 
+// An interrupt waits until the build's folder is gone again; the compiler, which is in the same foreground group, gets
+// it at once and ends.
+static void hold_interrupts(sigset_t *before)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+static bool is_interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP));
+}
+
 // Tries the flags from the full set down. On success the object lies in the build's folder and perhaps in the cache.
 static struct status build_fresh(struct build *build)
 {
@@ -288,6 +306,7 @@ static struct status build_fresh(struct build *build)
     const char *first_log = NULL;
     for (int left_out = 0; status.ok && left_out <= EXTRA_COUNT; left_out++) {
         if (!compile(&build->compiler, left_out, build->source, build->object, build->log)) {
+            if (is_interrupted()) return status_failed(build->arena, "interrupted.build", "interrupted while %s was at work", build->compiler.words[0]);
             if (!first_log) first_log = read_log(build);
             continue;
         }
@@ -302,12 +321,17 @@ static struct status build_fresh(struct build *build)
 
 static struct status build_object(struct build *build, struct cpu_object **object)
 {
+    sigset_t before;
     if (load_cached(build, object)) return STATUS_OK;
-    if (!make_folder(build))
+    hold_interrupts(&before);
+    if (!make_folder(build)) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         return status_failed(build->arena, "write.folder", "can't make a temporary folder in $TMPDIR or /tmp: %s", strerror(errno));
+    }
     struct status status = build_fresh(build);
     if (status.ok) status = load(build->arena, build->object, object);
     remove_folder(build);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 

@@ -12,9 +12,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -198,7 +200,7 @@ def test_emit():
     (FOLDER / "edited.cu").write_text("void other(void) {}\n")
     expect(["emit", TWO, "--kernel", "total", "--source", "edited.cu"], 1, err=["doesn't define total"])
     expect(["emit", TWO, "--kernel", "total", "--keep", "kept"], 0)
-    kept = sorted(p.name for p in (FOLDER / "kept").iterdir())
+    kept = sorted(p.name for p in FOLDER.glob("kept/*"))
     check({"total.cu", "total.config.json", "total.00-checked.ir"} <= set(kept), "--keep keeps all", kept)
     both = FOLDER / "both.tile"
     both.write_text(pathlib.Path(TWO).read_text().replace("axis d = D;", "").replace("tn in tile(N)", "(tn, d) in tile(N, D)"))
@@ -238,7 +240,7 @@ def test_explain():
     check(len(codes) > 10, "there are codes")
     for code in codes:
         result = tilec("explain", code)
-        check(result.code == 0 and result.out.startswith(code) and len(result.out) > 60, f"explain {code}")
+        check(result.code == 0 and result.out.startswith(code) and len(result.out) > 40, f"explain {code}")
     expect(["explain", codes[0].lower()], 0, out=[codes[0]])
 
 
@@ -261,11 +263,12 @@ def test_compile():
         expect(words, 3, err=["NVRTC isn't here"])
         return
     expect([*words, "--arch", "sm_80", "--arch", "sm_90a"], 0, out=["total.sm_80.cubin", "total.sm_90a.cubin", "registers", "spills"])
-    check((FOLDER / "total.sm_90a.cubin").read_bytes()[:4] == b"\x7fELF", "a cubin is an ELF file")
+    cubin = FOLDER / "total.sm_90a.cubin"
+    check(cubin.exists() and cubin.read_bytes()[:4] == b"\x7fELF", "a cubin is an ELF file")
     expect([*words, "--ptx", "-o", "total.ptx"], 0)
     check(".entry total" in read("total.ptx"), "PTX has the entry")
-    data = json.loads(expect([*words, "--json", "-o", "/dev/null"], 0).out)
-    check(data[0]["arch"] == "sm_90" and data[0]["kernels"][0]["registers"] > 0, "compile --json")
+    data = json.loads(expect([*words, "--json", "-o", "/dev/null"], 0).out or "[]")
+    check(data and data[0]["arch"] == "sm_90" and data[0]["kernels"][0]["registers"] > 0, "compile --json")
     expect(["compile", TWO, "--dim", "D=8"], 0, out=["total.sm_90.cubin", "scale.sm_90.cubin"])
     expect([*words, "--arch", "sm_20"], 3, err=["has no sm_20; it has"])
     expect([*words, "--arch", "fast"], 2, err=["fast"])
@@ -281,16 +284,17 @@ RUN = ["run", TWO, "--kernel", "total", "--arg", "x=randn", "--arg", "offsets=of
 def test_run():
     for device in ("reference", "cpu"):
         expect([*RUN, "--device", device, "--check", "--out", f"out={device}.npy"], 0)
-        check((FOLDER / f"{device}.npy").stat().st_size > 40 * 5 * 4, f"{device} wrote its output")
-    data = json.loads(expect([*RUN, "--check", "--json"], 0).out)
-    check(data["outputs"][0]["check"]["ok"] is True and data["outputs"][0]["shape"] == [40, 5], "run --json")
+        file = FOLDER / f"{device}.npy"
+        check(file.exists() and file.stat().st_size > 40 * 5 * 4, f"{device} wrote its output")
+    data = json.loads(expect([*RUN, "--check", "--json"], 0).out or "{}")
+    check(data and data["outputs"][0]["check"]["ok"] is True and data["outputs"][0]["shape"] == [40, 5], "run --json")
     expect([*RUN, "--type", "T=f16", "--check"], 0)
     expect([*RUN, "--save-args", "args"], 0, out=["out"])
-    check({"x.npy", "offsets.npy"} <= {p.name for p in (FOLDER / "args").iterdir()}, "--save-args saves")
+    check({"x.npy", "offsets.npy"} <= {p.name for p in FOLDER.glob("args/*")}, "--save-args saves")
     expect(["run", TWO, "--kernel", "total", "--arg", "x=@args/x.npy", "--arg", "offsets=@args/offsets.npy", "--check"], 0)
     expect(["run", TWO], 2, err=["total"])
-    whole = (FOLDER / "args" / "x.npy").read_bytes()
-    (FOLDER / "cut.npy").write_bytes(whole[:-3])
+    whole = FOLDER / "args" / "x.npy"
+    (FOLDER / "cut.npy").write_bytes(whole.read_bytes()[:-3] if whole.exists() else b"")
     expect(["run", TWO, "--kernel", "total", "--arg", "x=@cut.npy", "--arg", "offsets=@args/offsets.npy"], 5, err=["cut.npy"])
     (FOLDER / "none").mkdir()
     expect(RUN, 3, err=["no C compiler", "apt-get install"], env={"PATH": str(FOLDER / "none"), "CC": ""})
@@ -327,6 +331,23 @@ def test_output_that_fails():
     shell("$TILEC check $TWO <&- 2>&-", 0)
 
 
+def test_interrupts():
+    """An interrupt ends the program at once, and leaves no folder of a build behind."""
+    (FOLDER / "slow").mkdir()
+    slow = FOLDER / "slow" / "cc"
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o700)
+    (FOLDER / "tmp").mkdir()
+    env = {**PLAIN, "CC": str(slow), "TMPDIR": str(FOLDER / "tmp"), "TILEC_CACHE_DIR": str(FOLDER / "cold")}
+    child = subprocess.Popen([TILEC, *RUN], env=env, cwd=FOLDER, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while child.poll() is None and not list((FOLDER / "tmp").glob("*/log")):
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGINT)
+    child.communicate(timeout=20)
+    check(child.returncode in (-signal.SIGINT, 130), "an interrupt while the compiler is at work", [str(child.returncode)])
+    check(not list((FOLDER / "tmp").iterdir()), "leaves nothing behind", map(str, (FOLDER / "tmp").iterdir()))
+
+
 def test_completions():
     for name, reads in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
         text = expect(["completions", name], 0).out
@@ -346,7 +367,7 @@ def test_completions():
 
 def main():
     tests = [test_help, test_usage, test_check, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
-             test_output_that_fails, test_completions]
+             test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:
         if not only or test.__name__[5:] in only:
