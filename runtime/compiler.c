@@ -223,10 +223,20 @@ static struct cache_key object_key(const struct build *build, int left_out)
     return cache_hash(parts, sizeof parts / sizeof *parts);
 }
 
+// The threads of the OpenMP runtime outlive the object that started them, and run the runtime's code: it must stay
+// mapped when the object is closed. (libgomp doesn't see to that itself.)
+static void keep_openmp(void *handle)
+{
+    Dl_info about;
+    void *symbol = dlsym(handle, "omp_get_max_threads");
+    if (symbol && dladdr(symbol, &about) && about.dli_fname) dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static struct status load(struct arena *arena, const char *path, struct cpu_object **object)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return status_failed(arena, "internal.load", "the object that was built can't be loaded: %s", dlerror());
+    keep_openmp(handle);
     *object = malloc(sizeof **object);
     if (!*object) return dlclose(handle), status_failed(arena, "memory.object", "out of memory");
     (*object)->handle = handle;

@@ -226,6 +226,34 @@ static void test_two_at_once(struct tap *tap)
     place_free(&place);
 }
 
+// Threads that an object started outlive it: closing it at once, many times, must not pull code from under them.
+static void test_threads_outlive(struct tap *tap)
+{
+    static const char parallel[] = "int f(void) {\n    int s = 0;\n    #pragma omp parallel for reduction(+:s)\n"
+                                   "    for (int i = 0; i < 100; i++) s += i;\n    return s;\n}\n";
+    struct place place;
+    place_new(tap, &place);
+    script(&place, "cc", "");
+    for (int round = 0; round < 200 && tap->ok; round++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            struct cpu_object *object = NULL;
+            if (!cpu_build(tap->arena, parallel, sizeof parallel - 1, &object).ok) _exit(1);
+            int (*f)(void);
+            void *symbol = cpu_symbol(object, "f");
+            memcpy(&f, &symbol, sizeof symbol);
+            int sum = f();
+            cpu_close(object);
+            usleep(2000);
+            _exit(sum != 4950);
+        }
+        int state = 0;
+        CHECK(tap, waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    }
+    place_free(&place);
+}
+
 int main(void)
 {
     static const struct tap_test tests[] = {
@@ -238,6 +266,7 @@ int main(void)
         {"no shell reads $CC", test_no_shell},
         {"a torn object is built again", test_torn_object},
         {"two objects loaded at once", test_two_at_once},
+        {"threads outlive the object that started them", test_threads_outlive},
     };
     return tap_run(tests, sizeof tests / sizeof *tests);
 }
