@@ -30,7 +30,7 @@ def run_once(command, devnull):
     child = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, devnull, 1)])
     _, status = os.waitpid(child, 0)
     if status != 0:
-        sys.exit(f"failed with status {status}: {' '.join(command)}")
+        sys.exit(f"ended with {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
     return time.perf_counter() - begin
 
 
