@@ -4,7 +4,7 @@
 
 #include "codegen/emitter.h"
 
-axes_t operand_axes(const struct ir_op *op) {
+axes_t axes_touched(const struct ir_op *op) {
     axes_t axes = 0;
     for (int i = 0; i < op->operand_count; i++)
         axes |= op->operands[i]->axes;
@@ -161,10 +161,10 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
     const char *address = vector_address(emitter, op);
     const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, "load", type, width), name, address);
     if (op->predicated) {
-        line(emitter, "%s %s[%d] = {};", register_type(type), name, width);
+        const char *clear = print(emitter, "%s(%s);", helper(emitter, print(emitter, "tile_clear_%sx%d", type_suffix(type), width)), name);
         line(emitter, "if (%s) %s", value_text(emitter, predicate_of(op), 1), call);
+        line(emitter, "else %s", clear);
     } else {
-        line(emitter, "%s %s[%d];", register_type(type), name, width);
         line(emitter, "%s", call);
     }
     emitter->in_vector = false;
@@ -224,7 +224,7 @@ void write_store(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
     const struct ir_value *value = op->operands[param->rank];
     emitter->stored |= (uint64_t)1 << op->param;
-    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *guard = effect_guard(emitter, op, axes_touched(op));
     const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op));
     line(emitter, "%s%s = %s;", guard, element, to_storage(emitter, op, value));
 }
@@ -233,7 +233,7 @@ void write_vector_store(struct emitter *emitter, const struct ir_op *op, const c
     enum ir_type type = emitter->kernel->params[op->param].type;
     emitter->stored |= (uint64_t)1 << op->param;
     emitter->in_vector = true;
-    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *guard = effect_guard(emitter, op, axes_touched(op));
     const char *address = vector_address(emitter, op);
     line(emitter, "%s%s(%s, %s);", guard, vector_helper(emitter, "store", type, width), address, name);
     emitter->in_vector = false;
@@ -250,7 +250,7 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
     }
     emitter->stored |= (uint64_t)1 << op->param;
     const char *name = print(emitter, "tile_atomic_%s_%s", op->reduction == RED_SUM ? "add" : ir_reduction_name(op->reduction), ir_type_name(param->type));
-    const char *guard = effect_guard(emitter, op, operand_axes(op));
+    const char *guard = effect_guard(emitter, op, axes_touched(op));
     const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
     line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));
 }

@@ -16,6 +16,19 @@ static void count_op_uses(int *uses, const struct ir_region *region) {
     }
 }
 
+static void note_users(struct emitter *emitter, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++) {
+            struct users *users = &emitter->users[op->operands[i]->id];
+            if (!users->ops)
+                users->ops = ARENA_ARRAY(emitter->arena, const struct ir_op *, emitter->uses[op->operands[i]->id]);
+            users->ops[users->count++] = op;
+        }
+        for (int r = 0; r < op->region_count; r++)
+            note_users(emitter, op->regions[r]);
+    }
+}
+
 // Start values that may live on in the variable they are carried in: used once, by an operation of the same region.
 static void find_handed_on(struct emitter *emitter, const struct ir_region *region) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
@@ -56,6 +69,8 @@ static void prepare(struct emitter *emitter) {
     for (int i = 0; i < kernel->value_count; i++)
         emitter->group_of[i] = -1;
     count_op_uses(emitter->uses, kernel->body);
+    emitter->users = ARENA_ARRAY(arena, struct users, kernel->value_count + 1);
+    note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
     int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1), *stores = ARENA_ARRAY(arena, int, kernel->param_count + 1);
     count_accesses(kernel->body, loads, stores);

@@ -48,6 +48,10 @@ struct emitter {
     struct status status;
 
     int *uses;                // by value id
+    struct users {
+        int count;
+        const struct ir_op **ops;
+    } *users;                 // by value id
     struct form *forms;       // by value id
     int *group_of;            // by value id: in the segment at hand, or -1
     int group;                // that is being written
@@ -109,6 +113,8 @@ const char *identity_text(struct emitter *emitter, enum ir_reduction reduction, 
 const char *combine_text(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type, const char *a, const char *b);
 const char *subscript_text(struct emitter *emitter, const char *name, const struct dims *dims);
 const char *position_text(struct emitter *emitter, int axis, int *precedence);
+// Integer arithmetic over register dimensions that is written where it is used: indices and bounds.
+bool is_floating(const struct emitter *emitter, const struct ir_op *op);
 bool is_leaf(const struct ir_op *op);  // written where used, always: constants, dimensions, positions
 
 // ------------------------------------------------------------------------------------------ memory (access.c)
@@ -120,7 +126,7 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
 void write_store(struct emitter *emitter, const struct ir_op *op);
 void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
-axes_t operand_axes(const struct ir_op *op);
+axes_t axes_touched(const struct ir_op *op);
 
 // ------------------------------------------------------------------------------------------ reductions (reduce.c)
 
@@ -128,6 +134,7 @@ void declare_reduction(struct emitter *emitter, const struct ir_op *op);  // bef
 void write_reduction(struct emitter *emitter, const struct ir_op *op);    // inside them
 void finish_reduction(struct emitter *emitter, const struct ir_op *op);   // behind them
 void write_scan(struct emitter *emitter, const struct ir_op *op);
+bool crosses_in_place(const struct emitter *emitter, const struct ir_op *op);
 bool is_position(const struct ir_op *op);  // argmax, argmin
 
 // ------------------------------------------------------------------------------------------ structure (region.c, group.c)

@@ -20,7 +20,7 @@ static bool is_effect(const struct ir_op *op) {
 }
 
 static axes_t iteration_axes(const struct ir_op *op) {
-    axes_t axes = operand_axes(op);
+    axes_t axes = axes_touched(op);
     if (op->code == OP_REDUCE && op->operands[0]->partial)
         return op->results[0]->axes;
     if (op->code == OP_REDUCE)
@@ -28,21 +28,32 @@ static axes_t iteration_axes(const struct ir_op *op) {
     return op->result_count ? axes | op->results[0]->axes : axes;
 }
 
-// The first group an operation may stand in, by what it uses.
-static int earliest_group(const struct segment *segment, const struct ir_op *op, const struct dims *dims) {
+// The first group in which the operands of `op` are there, for use by `user` over `dims`.
+static int earliest_by_operands(const struct segment *segment, const struct ir_op *op, const struct ir_op *user, const struct dims *dims) {
     const struct emitter *emitter = segment->emitter;
     int earliest = 0;
     for (int i = 0; i < op->operand_count; i++) {
         const struct ir_value *operand = op->operands[i];
         int at = emitter->group_of[operand->id];
+        if (!operand->region && is_floating(emitter, operand->def)) {
+            at = earliest_by_operands(segment, operand->def, user, dims);
+            earliest = at > earliest ? at : earliest;
+            continue;
+        }
         if (at < 0 || (!operand->region && is_leaf(operand->def)))
             continue;
         const struct group *group = &segment->groups[at];
         bool finished = operand->def->code == OP_REDUCE || operand->def->code == OP_SCAN;
-        if (finished || group->alone || !same_dims(&group->dims, dims) || op->code == OP_SCAN)
+        if (finished || group->alone || !same_dims(&group->dims, dims) || user->code == OP_SCAN)
             at++;
         earliest = at > earliest ? at : earliest;
     }
+    return earliest;
+}
+
+static int earliest_group(const struct segment *segment, const struct ir_op *op, const struct dims *dims) {
+    const struct emitter *emitter = segment->emitter;
+    int earliest = earliest_by_operands(segment, op, op, dims);
     if (is_effect(op) && segment->last_effect > earliest)
         earliest = segment->last_effect;
     if (is_hazard(emitter, op) && segment->last_hazard >= earliest)
@@ -73,11 +84,26 @@ static void place(struct segment *segment, struct ir_op *op) {
 
 // ---------------------------------------------------------------------------------------------- which form
 
-static int uses_in_group(const struct group *group, const struct ir_value *value) {
-    int count = 0;
+static bool is_in_group(const struct group *group, const struct ir_op *op) {
     for (int i = 0; i < group->count; i++)
-        for (int j = 0; j < group->ops[i]->operand_count; j++)
-            count += group->ops[i]->operands[j] == value;
+        if (group->ops[i] == op)
+            return true;
+    return false;
+}
+
+// How often the value's text is written in the group; `*outside` is set if anything else needs it.
+static int uses_in_group(const struct emitter *emitter, const struct group *group, const struct ir_value *value, bool *outside) {
+    const struct users *users = &emitter->users[value->id];
+    int count = 0;
+    for (int i = 0; i < users->count; i++) {
+        const struct ir_op *user = users->ops[i];
+        if (user->result_count == 1 && is_floating(emitter, user))
+            count += uses_in_group(emitter, group, user->results[0], outside);
+        else if (is_in_group(group, user))
+            count++;
+        else
+            *outside = true;
+    }
     return count;
 }
 
@@ -106,14 +132,15 @@ static bool is_cheap(const struct ir_op *op) {
 static void choose_form(struct emitter *emitter, const struct group *group, struct ir_op *op) {
     struct ir_value *value = op->results[0];
     struct form *form = &emitter->forms[value->id];
-    int total = emitter->uses[value->id], here = uses_in_group(group, value);
+    bool outside = false;
+    int total = uses_in_group(emitter, group, value, &outside);
     if (form->kind != FORM_UNSEEN)
         return;
     struct dims dims = dims_of(emitter, value->axes);
     bool full = same_dims(&dims, &group->dims);
-    if (op->code == OP_REDUCE || op->code == OP_SCAN || here < total) {
+    if (op->code == OP_REDUCE || op->code == OP_SCAN || outside) {
         form->kind = FORM_VARIABLE;
-        form->name = name_for(emitter, value);
+        form->name = crosses_in_place(emitter, op) ? emitter->forms[op->operands[0]->id].name : name_for(emitter, value);
     } else if (full && feeds_vector_store(emitter, group, value)) {
         form->kind = FORM_VECTOR;
         form->name = name_for(emitter, value);
@@ -145,14 +172,35 @@ static void declare_group(struct emitter *emitter, const struct group *group) {
     }
 }
 
+// Where a vector along the group's innermost dimension stands in memory order: an array of its own, or a row of one.
+static const char *vector_text(struct emitter *emitter, const struct group *group, const struct ir_value *value) {
+    const struct form *form = &emitter->forms[value->id];
+    struct dims dims = dims_of(emitter, value->axes);
+    if (form->kind == FORM_VECTOR)
+        return form->name;
+    if (form->kind != FORM_VARIABLE || !same_dims(&dims, &group->dims))
+        return NULL;
+    dims.count--;
+    return subscript_text(emitter, form->name, &dims);
+}
+
+static bool loads_vectors(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
+    return op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1 && vector_text(emitter, group, op->results[0]);
+}
+
+static bool stores_vectors(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
+    return op->code == OP_STORE && access_width(emitter, op, &group->dims) > 1 &&
+           vector_text(emitter, group, op->operands[emitter->kernel->params[op->param].rank]);
+}
+
 static void write_value(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
     const struct ir_value *value = op->results[0];
     const struct form *form = &emitter->forms[value->id];
     int precedence;
     if (form->kind == FORM_INLINE)
         return;
-    if (op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1 && form->kind == FORM_VECTOR)
-        return;  // moved before the innermost loop
+    if (loads_vectors(emitter, group, op))
+        return;  // done before the innermost loop
     const char *text = op_text(emitter, op, &precedence);
     if (form->kind == FORM_LOCAL) {
         line(emitter, "const %s %s = %s;", register_type(value->type), form->name, text);
@@ -178,7 +226,7 @@ static void write_op(struct emitter *emitter, const struct group *group, const s
     case OP_ATOMIC: write_atomic(emitter, op); break;
     case OP_ASSERT: write_assert(emitter, op); break;
     case OP_STORE:
-        if (access_width(emitter, op, &group->dims) == 1 || emitter->forms[op->operands[emitter->kernel->params[op->param].rank]->id].kind != FORM_VECTOR)
+        if (!stores_vectors(emitter, group, op))
             write_store(emitter, op);
         break;
     default: write_value(emitter, group, op);
@@ -189,40 +237,49 @@ static void write_op(struct emitter *emitter, const struct group *group, const s
 static void write_vector_loads(struct emitter *emitter, const struct group *group) {
     for (int i = 0; i < group->count; i++) {
         const struct ir_op *op = group->ops[i];
-        if (!op->result_count || emitter->forms[op->results[0]->id].kind != FORM_VECTOR)
+        const struct form *form = op->result_count ? &emitter->forms[op->results[0]->id] : NULL;
+        if (!form)
             continue;
-        const char *name = emitter->forms[op->results[0]->id].name;
-        int width = op->code == OP_LOAD ? access_width(emitter, op, &group->dims) : 1;
-        if (width > 1)
-            write_vector_load(emitter, op, name, width);
-        else
-            line(emitter, "%s %s[%d];", register_type(op->results[0]->type), name, group->dims.items[group->dims.count - 1].count);
+        if (form->kind == FORM_VECTOR)
+            line(emitter, "%s %s[%d];", register_type(op->results[0]->type), form->name, group->dims.items[group->dims.count - 1].count);
+        if (loads_vectors(emitter, group, op))
+            write_vector_load(emitter, op, vector_text(emitter, group, op->results[0]), access_width(emitter, op, &group->dims));
     }
 }
 
 static void write_vector_stores(struct emitter *emitter, const struct group *group) {
-    for (int i = 0; i < group->count; i++) {
-        const struct ir_op *op = group->ops[i];
-        if (op->code != OP_STORE)
-            continue;
-        const struct form *form = &emitter->forms[op->operands[emitter->kernel->params[op->param].rank]->id];
-        int width = access_width(emitter, op, &group->dims);
-        if (width > 1 && form->kind == FORM_VECTOR)
-            write_vector_store(emitter, op, form->name, width);
-    }
+    for (int i = 0; i < group->count; i++)
+        if (stores_vectors(emitter, group, group->ops[i])) {
+            const struct ir_op *op = group->ops[i];
+            const struct ir_value *value = op->operands[emitter->kernel->params[op->param].rank];
+            write_vector_store(emitter, op, vector_text(emitter, group, value), access_width(emitter, op, &group->dims));
+        }
 }
 
 static bool moves_vectors(struct emitter *emitter, const struct group *group) {
-    for (int i = 0; i < group->count; i++)
-        for (int j = 0; j < group->ops[i]->result_count; j++)
-            if (emitter->forms[group->ops[i]->results[j]->id].kind == FORM_VECTOR)
+    for (int i = 0; i < group->count; i++) {
+        const struct ir_op *op = group->ops[i];
+        if (loads_vectors(emitter, group, op) || stores_vectors(emitter, group, op))
+            return true;
+        for (int j = 0; j < op->result_count; j++)
+            if (emitter->forms[op->results[j]->id].kind == FORM_VECTOR)
                 return true;
+    }
     return false;
 }
 
-static bool is_silent(const struct emitter *emitter, const struct group *group) {
+// Nothing of the operation stands inside the loops.
+static bool is_silent_op(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
+    if (stores_vectors(emitter, group, op))
+        return true;
+    if (!op->result_count)
+        return false;
+    return emitter->forms[op->results[0]->id].kind == FORM_INLINE || crosses_in_place(emitter, op) || loads_vectors(emitter, group, op);
+}
+
+static bool is_silent(struct emitter *emitter, const struct group *group) {
     for (int i = 0; i < group->count; i++)
-        if (!group->ops[i]->result_count || emitter->forms[group->ops[i]->results[0]->id].kind != FORM_INLINE)
+        if (!is_silent_op(emitter, group, group->ops[i]))
             return false;
     return true;
 }
@@ -244,10 +301,27 @@ static bool needs_barrier(const struct emitter *emitter, const struct group *gro
     return false;
 }
 
+static void write_loops(struct emitter *emitter, const struct group *group) {
+    bool silent = is_silent(emitter, group), vectors = moves_vectors(emitter, group);
+    int depth = group->dims.count, outer = vectors ? depth - 1 : depth;
+    if (silent && !vectors)
+        return;
+    open_loops(emitter, &group->dims, 0, outer);
+    if (vectors)
+        write_vector_loads(emitter, group);
+    if (!silent) {
+        open_loops(emitter, &group->dims, outer, depth);
+        for (int i = 0; i < group->count; i++)
+            write_op(emitter, group, group->ops[i]);
+        close_loops(emitter, depth - outer);
+    }
+    if (vectors)
+        write_vector_stores(emitter, group);
+    close_loops(emitter, outer);
+}
+
 static void write_group(struct emitter *emitter, const struct group *group) {
     comment_group(emitter, group);
-    if (is_silent(emitter, group))
-        return;
     if (group->alone) {
         write_scan(emitter, group->ops[0]);
         return;
@@ -256,19 +330,7 @@ static void write_group(struct emitter *emitter, const struct group *group) {
     if (barrier)
         line(emitter, "__syncthreads();");
     declare_group(emitter, group);
-    int depth = group->dims.count, outer = moves_vectors(emitter, group) ? depth - 1 : depth;
-    open_loops(emitter, &group->dims, 0, outer);
-    if (outer < depth) {
-        write_vector_loads(emitter, group);
-        open_loops(emitter, &group->dims, outer, depth);
-    }
-    for (int i = 0; i < group->count; i++)
-        write_op(emitter, group, group->ops[i]);
-    if (outer < depth) {
-        close_loops(emitter, 1);
-        write_vector_stores(emitter, group);
-    }
-    close_loops(emitter, outer);
+    write_loops(emitter, group);
     for (int i = 0; i < group->count; i++)
         if (group->ops[i]->code == OP_REDUCE)
             finish_reduction(emitter, group->ops[i]);
@@ -278,11 +340,11 @@ static void write_group(struct emitter *emitter, const struct group *group) {
 
 void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {
     struct segment segment = {.emitter = emitter, .last_effect = 0, .last_hazard = -1};
-    for (int i = 0; i < count; i++)
-        if (!is_leaf(ops[i]) && !emitter->forms[ops[i]->result_count ? ops[i]->results[0]->id : 0].kind)
+    for (int i = 0; i < count; i++) {
+        bool written = ops[i]->result_count && emitter->forms[ops[i]->results[0]->id].kind && ops[i]->code != OP_REDUCE;
+        if (!is_leaf(ops[i]) && !written && !is_floating(emitter, ops[i]))
             place(&segment, ops[i]);
-        else if (!ops[i]->result_count)
-            place(&segment, ops[i]);
+    }
     for (int g = 0; g < segment.count; g++)
         for (int i = 0; i < segment.groups[g].count; i++)
             if (segment.groups[g].ops[i]->result_count)

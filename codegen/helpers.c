@@ -385,6 +385,8 @@ static const char *vector_helper(struct emitter *emitter, const char *name) {
     enum ir_type type = ir_type_named(type_name);
     if (type == TYPE_NONE)
         return NULL;
+    if (!strcmp(what, "clear"))
+        return print(emitter, "void %s(%s *v) {\n    #pragma unroll\n    for (int i = 0; i < %d; ++i) v[i] = 0;\n}\n", name, register_type(type), width);
     return !strcmp(what, "load") ? load_helper(emitter, name, type, width) : !strcmp(what, "store") ? store_helper(emitter, name, type, width) : NULL;
 }
 

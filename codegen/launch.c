@@ -27,7 +27,7 @@ static void use_op(const struct emitter *emitter, struct usage *usage, const str
     for (int i = 0; i < op->operand_count; i++)
         use_value(usage, op->operands[i]);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC)
-        for (int i = 0; i < emitter->kernel->params[op->param].rank; i++)
+        for (int i = 1; i < emitter->kernel->params[op->param].rank; i++)
             use_value(usage, emitter->kernel->params[op->param].extents[i]);
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)

@@ -26,6 +26,12 @@ static bool is_crossing(const struct ir_op *op) {
     return op->operands[0]->partial != 0;
 }
 
+// A partial result that nothing else needs becomes the whole one in its own variable.
+bool crosses_in_place(const struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *operand = op->operands[0];
+    return op->code == OP_REDUCE && is_crossing(op) && emitter->uses[operand->id] == 1 && form_of(emitter, operand)->kind == FORM_VARIABLE;
+}
+
 // ---------------------------------------------------------------------------------------------- declarations
 
 const char *dims_text(struct emitter *emitter, const struct dims *dims) {
@@ -46,7 +52,7 @@ void declare_reduction(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     const struct form *form = form_of(emitter, result);
     struct dims dims = dims_of(emitter, result->axes);
-    if (form->accumulated)
+    if (form->accumulated || crosses_in_place(emitter, op))
         return;
     if (is_position(op)) {
         const char *best = print(emitter, "%s_value", form->name);
@@ -104,6 +110,8 @@ void write_reduction(struct emitter *emitter, const struct ir_op *op) {
         write_position(emitter, op);
         return;
     }
+    if (crosses_in_place(emitter, op))
+        return;
     const char *target = subscript_text(emitter, form->name, &dims);
     bool single = !form->accumulated && (!has_registers(emitter, op->over) || is_crossing(op));
     if (single) {

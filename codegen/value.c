@@ -106,6 +106,39 @@ bool is_leaf(const struct ir_op *op) {
     return op->code == OP_CONST || op->code == OP_DIM || op->code == OP_SCALAR || op->code == OP_INDEX || op->code == OP_BEGIN;
 }
 
+static bool is_index_arithmetic(const struct ir_op *op) {
+    switch (op->code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_CAST:
+    case OP_EQ:
+    case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_LAND:
+    case OP_LOR:
+    case OP_LNOT: break;
+    default: return false;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (ir_type_is_float(op->operands[i]->type))
+            return false;
+    return !ir_type_is_float(op->results[0]->type);
+}
+
+bool is_floating(const struct emitter *emitter, const struct ir_op *op) {
+    if (op->result_count != 1 || !is_index_arithmetic(op) || !dims_of(emitter, op->results[0]->axes).count)
+        return false;
+    const struct users *users = &emitter->users[op->results[0]->id];
+    for (int i = 0; i < users->count; i++)
+        if (users->ops[i]->parent != op->parent || users->ops[i]->code == OP_YIELD || is_control(users->ops[i]))
+            return false;
+    return true;
+}
+
 const char *position_text(struct emitter *emitter, int axis, int *precedence) {
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
     struct text text = {0};
@@ -287,7 +320,8 @@ const char *value_text(struct emitter *emitter, const struct ir_value *value, in
     // Where whole vectors move, what the innermost loop computes isn't there yet.
     bool expanded = emitter->in_vector && (form->kind == FORM_LOCAL || (form->kind == FORM_VARIABLE && !value->region &&
                                            emitter->group_of[value->id] == emitter->group && value->def->code != OP_REDUCE));
-    if (leaf || form->kind == FORM_INLINE || expanded) {
+    bool floating = form->kind == FORM_UNSEEN && !value->region && is_floating(emitter, value->def);
+    if (leaf || floating || form->kind == FORM_INLINE || expanded) {
         text = op_text(emitter, value->def, &own);
     } else if (form->kind == FORM_VARIABLE) {
         struct dims dims = dims_of(emitter, value->axes);

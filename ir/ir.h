@@ -213,6 +213,9 @@ struct ir_kernel {
     struct ir_axis axes[IR_MAX_AXES];
     struct ir_region *body;  // first the numbers of the parameters' extents and fills, then the statements
     int value_count;         // ids given out
+    // Jagged loops are dense ones with guards by now (lowering): BEGIN is a number for every axis, an axis may keep
+    // parents without being jagged, a reduction may be over no axis or of a partial result, and i32 may stand for i64.
+    bool lowered;
 };
 
 // ---------------------------------------------------------------------------------------------- building (builder.c, edit.c)

@@ -62,7 +62,7 @@ static void define(struct verifier *verifier, const struct ir_op *op, const stru
         verify_complain(verifier, op, "%%%d is narrow, but no i64", value->id);
     if ((value->axes | value->partial) & ~known_axes(kernel))
         verify_complain(verifier, op, "%%%d is on an axis that the kernel doesn't have", value->id);
-    else if (!is_closed(kernel, value->axes))
+    else if (!kernel->lowered && !is_closed(kernel, value->axes))
         verify_complain(verifier, op, "%%%d is on a jagged axis without all its parents", value->id);
     if (value->axes & ~verifier->axes & known_axes(kernel))
         verify_complain(verifier, op, "%%%d is on an axis whose loop isn't around it", value->id);
@@ -199,7 +199,7 @@ static bool check_bounds(struct verifier *verifier, const struct ir_op *op, axes
         return false;
     }
     for (int i = 0; i < 2; i++) {
-        if (op->operands[i]->type != TYPE_I64)
+        if (!verify_is_i64(verifier, op->operands[i]->type))
             verify_complain(verifier, op, "bound %d is no i64", i);
         if (op->operands[i]->axes & ~allowed)
             verify_complain(verifier, op, "bound %d is on axes that are no parents of the loop's axis", i);
@@ -232,7 +232,7 @@ static void check_range(struct verifier *verifier, const struct ir_op *op) {
         return;
     const struct ir_region *body = op->regions[0];
     const struct ir_value *index = body->arg_count ? body->args[0] : NULL;
-    if (!index || index->type != TYPE_I64 || index->axes)
+    if (!index || !verify_is_i64(verifier, index->type) || index->axes)
         verify_complain(verifier, op, "its index is no i64 number");
     check_carried_args(verifier, op, body, 1);
     check_own_region(verifier, op, body, 0);
@@ -326,7 +326,7 @@ static void check_param(struct verifier *verifier, const struct ir_param *param)
     if (param->optional && !param->present)
         return;
     for (int i = 0; i < param->rank; i++)
-        check_number(verifier, param->extents[i], TYPE_I64, "an extent", param->name);
+        check_number(verifier, param->extents[i], verifier->kernel->lowered ? param->extents[i]->type : TYPE_I64, "an extent", param->name);
     if (param->fill)
         check_number(verifier, param->fill, param->type, "the fill", param->name);
 }
@@ -340,9 +340,10 @@ static void check_axis(struct verifier *verifier, int index) {
         verify_complain(verifier, NULL, "axis %s: the parents of a parent are missing", axis->name);
     if (axis->kind == AXIS_JAGGED && !axis->parents)
         verify_complain(verifier, NULL, "jagged axis %s has no parents", axis->name);
-    if (axis->kind != AXIS_JAGGED && axis->parents)
-        verify_complain(verifier, NULL, "axis %s has parents, but is not jagged", axis->name);
-    if (axis->kind != AXIS_FULL)
+    // Lowering makes a jagged axis dense; it keeps its parents, as the guard inside it still depends on them.
+    if (axis->kind == AXIS_FULL && axis->parents)
+        verify_complain(verifier, NULL, "full axis %s has parents", axis->name);
+    if (axis->kind != AXIS_FULL || kernel->lowered)
         return;
     check_number(verifier, axis->lo, TYPE_I64, "a bound", axis->name);
     check_number(verifier, axis->hi, TYPE_I64, "a bound", axis->name);

@@ -20,5 +20,6 @@ void verify_complain(struct verifier *verifier, const struct ir_op *op, const ch
 
 // An operation without regions: counts, attributes, types and axes. Its operands and results aren't NULL.
 void verify_single(struct verifier *verifier, const struct ir_op *op);
+bool verify_is_i64(const struct verifier *verifier, enum ir_type type);  // i32 too once lowered
 
 #endif

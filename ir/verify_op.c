@@ -16,21 +16,25 @@ static bool has_axis(const struct verifier *verifier, const struct ir_op *op) {
     return op->axis >= 0 && op->axis < verifier->kernel->axis_count;
 }
 
-static bool is_compute(enum ir_type type) {
-    return type == TYPE_I64 || type == TYPE_F32 || type == TYPE_F64;
+bool verify_is_i64(const struct verifier *verifier, enum ir_type type) {
+    return type == TYPE_I64 || (verifier->kernel->lowered && type == TYPE_I32);
+}
+
+static bool is_compute(const struct verifier *verifier, enum ir_type type) {
+    return verify_is_i64(verifier, type) || type == TYPE_F32 || type == TYPE_F64;
 }
 
 // ---------------------------------------------------------------------------------------------- types by rule
 
-static bool allowed_by_rule(enum ir_rule rule, enum ir_type type) {
+static bool allowed_by_rule(const struct verifier *verifier, enum ir_rule rule, enum ir_type type) {
     switch (rule) {
     case RULE_ARITHMETIC:
-        return is_compute(type);
+        return is_compute(verifier, type);
     case RULE_INTEGER:
     case RULE_I64:
-        return type == TYPE_I64;
+        return verify_is_i64(verifier, type);
     case RULE_BITS:
-        return type == TYPE_I64 || type == TYPE_BOOL;
+        return verify_is_i64(verifier, type) || type == TYPE_BOOL;
     case RULE_FLOAT:
     case RULE_TEST:
         return type == TYPE_F32 || type == TYPE_F64;
@@ -46,7 +50,7 @@ static void check_elementwise_types(struct verifier *verifier, const struct ir_o
     int first = rule == RULE_SELECT ? 1 : 0;
     enum ir_type type = op->operands[first]->type;
     for (int i = first; i < op->operand_count; i++) {
-        if (op->operands[i]->type != type || !allowed_by_rule(rule, type))
+        if (op->operands[i]->type != type || !allowed_by_rule(verifier, rule, type))
             verify_complain(verifier, op, "operand %d has type %s", i, ir_type_name(op->operands[i]->type));
     }
     if (rule == RULE_SELECT && op->operands[0]->type != TYPE_BOOL)
@@ -82,7 +86,7 @@ static void check_number_leaf(struct verifier *verifier, const struct ir_op *op)
     const struct ir_kernel *kernel = verifier->kernel;
     if (op->code == OP_DIM && (op->dim < 0 || op->dim >= kernel->dim_count))
         verify_complain(verifier, op, "there is no such dimension");
-    if (op->code == OP_DIM && op->results[0]->type != TYPE_I64)
+    if (op->code == OP_DIM && !verify_is_i64(verifier, op->results[0]->type))
         verify_complain(verifier, op, "a dimension is i64");
     if (op->code == OP_SCALAR) {
         bool scalar = op->param >= 0 && op->param < kernel->param_count && kernel->params[op->param].kind == PARAM_SCALAR;
@@ -104,12 +108,13 @@ static void check_axis_value(struct verifier *verifier, const struct ir_op *op) 
     axes_t bit = AXIS_BIT(op->axis);
     if (!(verifier->axes & bit))
         verify_complain(verifier, op, "the loop over its axis is not around it");
+    bool lowered = verifier->kernel->lowered;
     if (op->code != OP_INDEX && axis->kind == AXIS_FULL)
         verify_complain(verifier, op, "a full axis has no tiles");
-    axes_t expected = op->code == OP_INDEX ? bit | axis->parents : op->code == OP_SIZE ? 0 : axis->parents;
+    axes_t expected = op->code == OP_INDEX ? bit | axis->parents : op->code == OP_SIZE || lowered ? 0 : axis->parents;
     if (op->results[0]->axes != expected)
         verify_complain(verifier, op, "its result is on other axes than its axis says");
-    if (op->results[0]->type != TYPE_I64)
+    if (!verify_is_i64(verifier, op->results[0]->type))
         verify_complain(verifier, op, "its result is no i64");
 }
 
@@ -143,7 +148,7 @@ static void check_access(struct verifier *verifier, const struct ir_op *op) {
         return;
     }
     for (int i = 0; i < rank; i++) {
-        if (op->operands[i]->type != TYPE_I64)
+        if (!verify_is_i64(verifier, op->operands[i]->type))
             verify_complain(verifier, op, "index %d is no i64", i);
     }
     check_predicate(verifier, op);
@@ -194,6 +199,11 @@ static void check_reduced_axes(struct verifier *verifier, const struct ir_op *op
     axes_t space = union_of(op, 0, op->operand_count) | parents_of(verifier->kernel, op->over);
     for (int i = 0; i < op->operand_count; i++)
         partial |= op->operands[i]->partial;
+    if (verifier->kernel->lowered) {
+        if (result & op->over & ~kept)
+            verify_complain(verifier, op, "its result is on an axis that it reduces");
+        return;
+    }
     if (!op->over)
         verify_complain(verifier, op, "it reduces over nothing");
     if (op->over & ~(verifier->axes | partial))
@@ -218,11 +228,11 @@ static void check_reduction_types(struct verifier *verifier, const struct ir_op 
     bool arithmetic = op->reduction == RED_SUM || op->reduction == RED_PROD;
     if ((unsigned)op->reduction >= RED_COUNT)
         verify_complain(verifier, op, "there is no such reduction");
-    else if (logical != (from == TYPE_BOOL) || (arithmetic && !is_compute(from)))
+    else if (logical != (from == TYPE_BOOL) || (arithmetic && !is_compute(verifier, from)))
         verify_complain(verifier, op, "it can't reduce a %s", ir_type_name(from));
     if (to != (position ? TYPE_I64 : from))
         verify_complain(verifier, op, "its result has the wrong type");
-    bool one_axis = op->over && !(op->over & (op->over - 1));
+    bool one_axis = (op->over || verifier->kernel->lowered) && !(op->over & (op->over - 1));
     if ((position || op->code == OP_SCAN) && !one_axis)
         verify_complain(verifier, op, "it goes over one axis at a time");
     if (op->code == OP_SCAN && (logical || position))

@@ -13,7 +13,6 @@ struct range {
 };
 
 static const struct range ANY = {INT64_MIN, INT64_MAX};
-static const int64_t INDEX_LIMIT = INT32_MAX - (1 << 20);  // room for the last tile to hang over
 
 struct shortening {
     struct pass_context *context;
@@ -78,7 +77,13 @@ static struct range combine(enum ir_opcode code, struct range a, struct range b)
 
 static struct range position_range(const struct shortening *s, const struct ir_op *op) {
     const struct ir_axis *axis = &s->kernel->axes[op->axis];
-    struct range lo = axis->lo ? range_of(s, axis->lo) : (struct range){0, 0};
+    const struct ir_value *origin = s->context->out->axes[op->axis].origin;
+    const struct ir_value *first = origin ? origin : axis->lo;
+    struct range lo = {0, 0};
+    if (first && is_integer_constant(first, &lo.lo))
+        lo.hi = lo.lo;
+    else if (first)
+        lo = range_of(s, first);
     struct range hi = range_of(s, axis->hi);
     if (hi.hi > INDEX_LIMIT)
         return ANY;
@@ -155,6 +160,12 @@ static void find_indexed(void *data, struct ir_op *op) {
         search->found |= adds_axis(op->operands[i], search->axis);
 }
 
+bool indexes_tensor(const struct ir_kernel *kernel, struct ir_op *loop) {
+    struct search search = {.axis = loop->axis, .kernel = kernel};
+    walk_ops(loop->regions[0], find_indexed, &search);
+    return search.found;
+}
+
 static struct ir_value *saturated(struct shortening *s, struct ir_value *value);
 
 // Gives the loop over a long bound a short one, if the loop's axis is a part of an index inside.
@@ -162,10 +173,8 @@ static void shorten_bound(void *data, struct ir_op *loop) {
     struct shortening *s = data;
     if (loop->code != OP_FOR)
         return;
-    struct search search = {.axis = loop->axis, .kernel = s->kernel};
-    walk_ops(loop->regions[0], find_indexed, &search);
     struct ir_value *hi = loop->operands[1];
-    if (!search.found || hi->type != TYPE_I64 || range_of(s, hi).hi <= INDEX_LIMIT)
+    if (!indexes_tensor(s->kernel, loop) || hi->type != TYPE_I64 || range_of(s, hi).hi <= INDEX_LIMIT)
         return;
     struct ir_op *def = hi->region ? NULL : hi->def;
     if (def && def->code == OP_REDUCE && def->reduction == RED_MAX) {

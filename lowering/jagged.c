@@ -155,6 +155,18 @@ static void rewrite_position(void *data, struct ir_op *op) {
     ir_remove(op);
 }
 
+// Where indices are computed in 32 bits, so is the length of a row along which a tensor is indexed: a longer one would
+// reach outside of it.
+static struct ir_value *short_length(struct pass_context *context, struct ir_builder *builder, struct ir_op *loop, struct ir_value *length) {
+    if (context->out->options.index64 || !indexes_tensor(context->kernel, loop))
+        return length;
+    struct ir_value *lo = ir_integer(builder, TYPE_I64, -(int64_t)INDEX_LIMIT), *hi = ir_integer(builder, TYPE_I64, INDEX_LIMIT);
+    struct ir_value *clamped = ir_elementwise(builder, OP_CLAMP, 3, (struct ir_value *[]){length, lo, hi});
+    struct ir_value *copy = ir_cast(builder, TYPE_I64, ir_cast(builder, TYPE_I32, clamped));
+    copy->name = length->name;
+    return copy;
+}
+
 static void expand(struct pass_context *context, struct ir_op *loop) {
     struct ir_kernel *kernel = context->kernel;
     struct ir_axis *axis = &kernel->axes[loop->axis];
@@ -163,6 +175,7 @@ static void expand(struct pass_context *context, struct ir_op *loop) {
     int64_t zero;
     bool shifted = !is_integer_constant(lo, &zero) || zero != 0;
     struct ir_value *length = shifted ? ir_binary(&before, OP_SUB, hi, lo) : hi;
+    length = short_length(context, &before, loop, length);
     axis->kind = AXIS_TILE;
     axis->lo = loop->operands[0] = ir_integer(&before, TYPE_I64, 0);
     axis->hi = loop->operands[1] = reduce_all(&before, RED_MAX, length);
@@ -202,6 +215,7 @@ static void visit_region(struct pass_context *context, struct ir_region *region)
 }
 
 bool lower_jagged(struct pass_context *context) {
+    context->kernel->lowered = true;
     visit_region(context, context->kernel->body);
     infer_axes(context->kernel);
     return true;

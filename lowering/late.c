@@ -68,16 +68,25 @@ static bool have_same_names(const struct ir_kernel *kernel, axes_t a, axes_t b) 
 static struct ir_value *continue_partial(const struct ir_kernel *kernel, const int *uses, struct ir_value *init, axes_t over,
                                          enum ir_reduction reduction, struct ir_value **partial) {
     const struct ir_op *join = init->region ? NULL : init->def;
-    if (!join || uses_of(uses, init) != 1 || reduction_of(join->code) != reduction || join->operand_count != 2)
+    if (!join || uses_of(uses, init) != 1)
         return init;
-    struct ir_value *total = join->operands[1];
+    bool joins = reduction_of(join->code) == reduction && join->operand_count == 2;
+    struct ir_value *total = joins ? join->operands[1] : init;  // a neutral start value was left out
     const struct ir_op *cross = total->region ? NULL : total->def;
-    if (!cross || cross->code != OP_REDUCE || !cross->operands[0]->partial || uses_of(uses, total) != 1)
+    if (!cross || cross->reduction != reduction || cross->code != OP_REDUCE || !cross->operands[0]->partial || uses_of(uses, total) != 1)
         return init;
     if (!have_same_names(kernel, over, cross->over) || !have_same_names(kernel, cross->over, over))
         return init;
+    struct ir_value *start = joins ? join->operands[0] : *partial;
     *partial = cross->operands[0];
-    return join->operands[0];
+    return start;
+}
+
+// A start value that changes nothing.
+static bool starts_neutral(const struct ir_value *init, enum ir_reduction reduction) {
+    if (!init->region && init->def->code == OP_BROADCAST)
+        init = init->def->operands[0];
+    return is_identity(init, reduction);
 }
 
 static void make_late(struct pass_context *context, struct ir_op *loop, int slot, const struct accumulation *found) {
@@ -89,6 +98,7 @@ static void make_late(struct pass_context *context, struct ir_op *loop, int slot
     struct ir_value *identity = identity_constant(&before, reduction->reduction, result->type);
     identity = ir_broadcast(&before, result->axes, identity);
     identity->partial = over;
+    identity->name = loop->regions[0]->args[slot]->name;
     const int *uses = count_uses(context->arena, kernel);
     init = continue_partial(kernel, uses, init, over, reduction->reduction, &identity);
     loop->operands[2 + slot] = identity;
@@ -109,15 +119,21 @@ static void make_late(struct pass_context *context, struct ir_op *loop, int slot
     cross->reduction = reduction->reduction;
     cross->over = over;
     struct ir_value *total = ir_result(kernel, cross, 0, result->type, result->axes);
-    struct ir_op *join = ir_op_new(&behind, found->step->code, 2, 1, 0);
-    struct ir_value *joined = ir_result(kernel, join, 0, result->type, result->axes);
-    joined->name = result->name;
-    ir_replace_uses(kernel, result, joined);
+    if (starts_neutral(init, reduction->reduction)) {
+        total->name = result->name;
+        ir_replace_uses(kernel, result, total);
+        ir_insert(&behind, cross);
+    } else {
+        struct ir_op *join = ir_op_new(&behind, found->step->code, 2, 1, 0);
+        struct ir_value *joined = ir_result(kernel, join, 0, result->type, result->axes);
+        joined->name = result->name;
+        ir_replace_uses(kernel, result, joined);
+        join->operands[0] = init;
+        join->operands[1] = total;
+        ir_insert(&behind, cross);
+        ir_insert(&behind, join);
+    }
     cross->operands[0] = result;
-    join->operands[0] = init;
-    join->operands[1] = total;
-    ir_insert(&behind, cross);
-    ir_insert(&behind, join);
     result->partial = over;
 }
 

@@ -27,6 +27,8 @@ static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "again"},
     {"lower_index", lower_index, "compute integers in 32 bits where that can't be told apart"},
     {"opt_simplify", opt_simplify, "again"},
+    {"opt_hoist", opt_hoist, "again"},
+    {"opt_simplify", opt_simplify, "again"},
 };
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 

@@ -34,6 +34,11 @@ bool may_spread(const struct ir_kernel *kernel, const struct ir_op *loop);
 // How many accesses are contiguous along each axis: their last index moves by one with it (layout.c).
 void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]);
 
+// In 32-bit index arithmetic extents, element counts and row lengths stay below this: room for the last tile to hang over.
+#define INDEX_LIMIT (INT32_MAX - (1 << 20))
+// Whether the loop's axis is a summand of an index of some access in its body (index.c).
+bool indexes_tensor(const struct ir_kernel *kernel, struct ir_op *loop);
+
 // ------------------------------------------------------------------------------------------ walking (walk.c)
 
 // Calls `visit` on every operation of the region and of those below it, an operation before its regions. The visitor
