@@ -156,12 +156,21 @@ static void deal_out(struct config *config, const struct axis_list *list, int co
     axis->block = axis->vector * axis->lanes * axis->warps * registers;
 }
 
-// Which loop gets the warps: the innermost that isn't the columns', else the columns themselves.
-static int pick_rows(const struct axis_list *list, int columns) {
-    int rows = -1;
+static int deepest_loop(const struct axis_list *list, int columns, bool inner) {
+    int deepest = -1;
     for (int i = 0; i < list->count; i++)
-        if (i != columns && list->items[i].loops && list->items[i].inner && (rows < 0 || list->items[i].depth >= list->items[rows].depth))
-            rows = i;
+        if (i != columns && list->items[i].loops && (list->items[i].inner || !inner) &&
+            (deepest < 0 || list->items[i].depth >= list->items[deepest].depth))
+            deepest = i;
+    return deepest;
+}
+
+// Which loop gets the warps: the innermost that isn't the columns', else the columns themselves; a full axis, whose
+// block is no choice, leaves them to whatever loop there is.
+static int pick_rows(const struct axis_list *list, int columns) {
+    int rows = deepest_loop(list, columns, true);
+    if (rows < 0 && columns >= 0 && list->items[columns].full)
+        return deepest_loop(list, columns, false);
     return rows >= 0 ? rows : columns;
 }
 
