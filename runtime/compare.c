@@ -53,7 +53,7 @@ static struct measure measure_of(const struct ir_tensor *reference, const struct
     double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
     double unit = roundoff(measure.type), computing = roundoff(ir_type_compute(measure.type));
     measure.relative = scale * 4 * unit;
-    measure.absolute = scale * (2 * unit * rms + 16 * computing * (1 + sqrt(length)) * rms) + least_normal(measure.type);
+    measure.absolute = scale * (2 * unit * rms + (16 + 4 * sqrt(length)) * computing * rms) + least_normal(measure.type);
     return measure;
 }
 

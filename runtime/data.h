@@ -193,7 +193,7 @@ struct comparison {
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };
 // Floating elements may differ by
-//   4 u |reference| + 2 u RMS + 16 c (1 + sqrt(length)) RMS, u and c the unit roundoffs of the type and of what it computes in,
+//   4 u |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and of what it computes in,
 // RMS that of the reference's finite elements. NaN and infinities must agree; integers too; poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);

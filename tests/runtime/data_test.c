@@ -468,7 +468,7 @@ static void comparisons_in_words(struct tap *tap)
     put(&pair.value, 23, 2.5);
     comparison = compare(&pair, (struct compare_options){0});
     comparison_print(&text, "out", &pair.value.view, &comparison);
-    CHECK_TEXT(tap, text.data, "1 of 40 elements are wrong; largest error 0.5, allowed 4.53e-06, at out[2, 3]: 2.5, reference 2\n");
+    CHECK_TEXT(tap, text.data, "1 of 40 elements are wrong; largest error 0.5, allowed 3.1e-06, at out[2, 3]: 2.5, reference 2\n");
     text_free(&text);
     put(&pair.value, 23, NAN);
     comparison = compare(&pair, (struct compare_options){0});
