@@ -37,8 +37,8 @@ struct cpu_request {
     const char *keep;                 // a folder that gets the emitted .c, or NULL
 };
 
-// Lowers for the CPU target, emits C, builds it (or takes it from the cache), fills the outputs that have a fill and
-// runs the launch plan. 32-bit indices and 16-byte accesses are used where the actual tensors allow them.
+// Lowers for the CPU target, emits C, builds it (or takes it from the cache) and runs the launch plan, fills of outputs
+// included. 32-bit indices and 16-byte accesses are used where the actual tensors allow them.
 // Not ok: lowering.…, codegen.…, missing.compiler (no C compiler; the reason has the command that installs one),
 // internal.compiler (the compiler refuses what was emitted), launch.….
 struct status cpu_execute(struct arena *arena, const struct cpu_request *request);

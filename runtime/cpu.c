@@ -3,10 +3,6 @@
 //
 // The way is that of the GPU: lower, emit, build, load, and run the launch plan, whose arguments are passed as
 // cuLaunchKernel takes them: an array of pointers to the values.
-#include <dlfcn.h>
-#include <string.h>
-
-#include "runtime/data.h"
 #include "runtime/runtime.h"
 
 typedef void (*run_function)(long long blocks, void **arguments);
@@ -113,26 +109,6 @@ struct status cpu_launch(struct arena *arena, const struct cpu_object *object, c
     return status;
 }
 
-// ---------------------------------------------------------------------------------------------- fills
-
-static void fill_output(const struct ir_tensor *tensor, struct ir_scalar value)
-{
-    size_t size = (size_t)ir_type_bytes(tensor->type), total = size * (size_t)elements(tensor);
-    if (total == 0) return;
-    tensor_set(tensor, 0, value);
-    for (size_t done = size; done < total; done *= 2)
-        memcpy((char *)tensor->data + done, tensor->data, done < total - done ? done : total - done);
-}
-
-static void fill_outputs(const struct cpu_request *request)
-{
-    for (int i = 0; i < request->kernel->param_count; i++) {
-        const struct ir_param *param = &request->kernel->params[i];
-        if (param->kind != PARAM_OUT || !param->fill || !request->tensors[i].data) continue;
-        fill_output(&request->tensors[i], ir_evaluate_number(param->fill, &request->bindings));
-    }
-}
-
 // ---------------------------------------------------------------------------------------------- the whole way
 
 static struct emitted *prepare(struct arena *arena, const struct cpu_request *request, struct status *status)
@@ -165,7 +141,6 @@ struct status cpu_execute(struct arena *arena, const struct cpu_request *request
     if (status.ok) status = check_demands(arena, request->kernel, &emitted->plan, &request->bindings, request->tensors);
     if (status.ok) status = cpu_build(arena, request->source ? request->source : emitted->text,
                                       request->source ? request->source_length : emitted->length, &object);
-    if (status.ok) fill_outputs(request);
     if (status.ok) status = cpu_launch(arena, object, &emitted->plan, &request->bindings, request->tensors);
     cpu_close(object);
     return status;
