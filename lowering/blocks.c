@@ -43,6 +43,7 @@ static void drop_axes(void *data, struct ir_op *op) {
             op->integer = 0;
         } else {
             op->code = OP_BEGIN;
+            op->results[0]->axes = 0;
         }
     }
 }

@@ -21,6 +21,8 @@ static bool is_outside(const struct ir_value *value, const struct ir_op *loop) {
 static bool is_invariant(const struct ir_op *op, const struct ir_op *loop) {
     if (op->result_count != 1 || op->region_count)
         return false;
+    if (op->code == OP_BROADCAST || (loop->code == OP_FOR && (op->results[0]->axes & AXIS_BIT(loop->axis))))
+        return false;  // the start of a variable stays where the variable begins
     bool position = op->code == OP_INDEX || op->code == OP_BEGIN;
     if (position && loop->code == OP_FOR && op->axis == loop->axis)
         return false;
