@@ -320,32 +320,33 @@ static void adopt_file(struct binding *binding, int index)
     binding->made[index] = true;
 }
 
-// Of the uses of the same offsets on the same extent as use `index`, the one that reaches furthest.
-static const struct rows_use *furthest_use(const struct rows_uses *uses, int index)
+// The dimension that an extent which offsets run through is made of, and the least value that has room for the rows.
+static bool room_for_rows(const struct binding *binding, const struct rows_use *use, int *dim, int64_t *value)
 {
-    const struct rows_use *furthest = &uses->items[index];
-    for (int i = 0; i < uses->count; i++) {
-        const struct rows_use *use = &uses->items[i];
-        if (use->param != furthest->param || use->kind != furthest->kind || use->target_param != furthest->target_param) continue;
-        if (use->target_position == furthest->target_position && use->beyond > furthest->beyond) furthest = use;
-    }
-    return furthest;
+    if (use->kind != ROWS_OFFSETS || use->target_param < 0 || !binding->made[use->param]) return false;
+    struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position], 0);
+    const struct ir_tensor *view = &binding->bound->views[use->param];
+    int64_t count = tensor_elements(view), rest;
+    if (!linear.ok || linear.dim < 0 || linear.scale < 1 || count == 0) return false;
+    rest = tensor_get(view, count - 1).integer;
+    if (__builtin_add_overflow(rest, use->beyond, &rest) || __builtin_sub_overflow(rest, linear.offset, &rest)) return false;
+    *dim = linear.dim;
+    *value = rest > 0 ? (rest - 1) / linear.scale + 1 : 0;
+    return true;
 }
 
-// Data to be made for packed rows is as long as the rows say.
+// Data to be made for packed rows is as long as the rows say, whatever they run through.
 static struct status learn_total(struct binding *binding, const struct rows_use *use)
 {
-    if (use->kind != ROWS_OFFSETS || use->target_param < 0 || !binding->made[use->param]) return STATUS_OK;
-    const struct ir_param *target = &binding->kernel->params[use->target_param];
-    struct linear linear = linear_of(target->extents[use->target_position], 0);
-    const struct ir_tensor *view = &binding->bound->views[use->param];
-    int64_t count = tensor_elements(view);
-    if (!linear.ok || linear.dim < 0 || linear.scale < 1 || count == 0) return STATUS_OK;
-    if (binding->dim_known[linear.dim]) return STATUS_OK;
-    int64_t rest = tensor_get(view, count - 1).integer;
-    if (__builtin_add_overflow(rest, use->beyond, &rest) || __builtin_sub_overflow(rest, linear.offset, &rest)) return STATUS_OK;
-    int64_t value = rest > 0 ? (rest - 1) / linear.scale + 1 : 0;
-    return set_dim(binding, linear.dim, value, arena_printf(binding->arena, "the end of '%s'", binding->kernel->params[use->param].name));
+    int dim, other_dim;
+    int64_t value, other_value;
+    if (!room_for_rows(binding, use, &dim, &value) || binding->dim_known[dim]) return STATUS_OK;
+    for (int i = 0; i < binding->bound->rows.count; i++) {
+        const struct rows_use *other = &binding->bound->rows.items[i];
+        if (other->param == use->param && room_for_rows(binding, other, &other_dim, &other_value) && other_dim == dim && other_value > value)
+            value = other_value;
+    }
+    return set_dim(binding, dim, value, arena_printf(binding->arena, "the end of '%s'", binding->kernel->params[use->param].name));
 }
 
 // ---------------------------------------------------------------------------------------------- all of it
@@ -357,7 +358,7 @@ static struct status one_round(struct binding *binding)
     for (int i = 0; i < binding->kernel->param_count && status.ok; i++) status = bind_scalar(binding, i);
     for (int i = 0; i < binding->kernel->param_count && status.ok; i++) status = generate(binding, i);
     for (int i = 0; i < binding->bound->rows.count && status.ok && !binding->progress; i++)
-        status = learn_total(binding, furthest_use(&binding->bound->rows, i));
+        status = learn_total(binding, &binding->bound->rows.items[i]);
     return status;
 }
 
@@ -371,17 +372,36 @@ static struct status learn_files(struct binding *binding)
     return status;
 }
 
+// Whether a dimension will follow from offsets once these are made.
+static bool will_follow(const struct binding *binding, int dim)
+{
+    for (int i = 0; i < binding->bound->rows.count; i++) {
+        const struct rows_use *use = &binding->bound->rows.items[i];
+        if (use->kind != ROWS_OFFSETS || use->target_param < 0 || binding->made[use->param]) continue;
+        struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position], 0);
+        if (linear.ok && linear.dim == dim) return true;
+    }
+    return false;
+}
+
 static struct status find_unknown(const struct binding *binding)
 {
-    for (int i = 0; i < binding->kernel->dim_count; i++) {
-        if (binding->dim_known[i]) continue;
-        const char *name = binding->kernel->dims[i].name;
-        if (!binding->waiting.ok) return status_failed(binding->arena, "usage.dimension", "dimension %s isn't known; %s", name, binding->waiting.reason);
-        return status_failed(binding->arena, "usage.dimension", "dimension %s isn't known from the arguments: give it with --dim %s=…", name, name);
+    const struct ir_kernel *kernel = binding->kernel;
+    const char *names = "", *example = NULL;
+    int count = 0;
+    bool all = true;  // offsets that wait for each other's totals leave nothing else to ask for
+    for (int i = 0; i < kernel->dim_count; i++) all = all && (binding->dim_known[i] || will_follow(binding, i));
+    for (int i = 0; i < kernel->dim_count; i++) {
+        if (binding->dim_known[i] || (!all && will_follow(binding, i))) continue;
+        names = arena_printf(binding->arena, "%s%s%s", names, count++ ? ", " : "", kernel->dims[i].name);
+        if (!example) example = kernel->dims[i].name;
     }
-    for (int i = 0; i < binding->kernel->param_count; i++) {
-        if (binding->arguments->items[i].kind == ARGUMENT_GENERATED && !binding->made[i]) return binding->waiting;
-    }
+    const char *words = arena_printf(binding->arena, "dimension%s %s %s known", count > 1 ? "s" : "", names, count > 1 ? "aren't" : "isn't");
+    if (count > 0 && !binding->waiting.ok)
+        return status_failed(binding->arena, "usage.dimension", "%s; %s", words, binding->waiting.reason);
+    if (count > 0)
+        return status_failed(binding->arena, "usage.dimension", "%s from the arguments: give %s with --dim %s=…", words,
+                             count > 1 ? "each" : "it", example);
     return binding->waiting;
 }
 

@@ -232,10 +232,11 @@ static void wrong_requests(struct tap *tap)
     ANSWER("usage.type", "kernel 'jagged_sum' has no type parameter 'Q'", ARGUMENTS("x=randn", "offsets=zeros"), TYPES("Q=f32"));
     ANSWER("usage.type", "'i32' can't be T, which is declared as T: float", ARGUMENTS("x=randn", "offsets=zeros"), TYPES("T=i32"));
     ANSWER("usage.dimension", "kernel 'jagged_sum' has no dimension 'Q' (it has: nnz, M, B)", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("Q=1"));
+    ANSWER("usage.dimension", "dimensions M, B aren't known from the arguments: give each with --dim M=…", ARGUMENTS("x=randn", "offsets=zeros"));
     ANSWER("usage.dimension", "dimension M isn't known from the arguments: give it with --dim M=…", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=1"));
     ANSWER("usage.dimension", "--dim B: 1.5 is not an integer", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=1.5"));
     ANSWER("launch.dimension", "--dim would make B = -1", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=-1"));
-    ANSWER("usage.dimension", "dimension nnz isn't known; --dim B: in 'M': 'M' isn't known yet", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("M=B", "B=M"));
+    ANSWER("usage.dimension", "dimensions M, B aren't known; --dim B: in 'M': 'M' isn't known yet", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("M=B", "B=M"));
     ANSWER("usage.expression", "--dim B: in 'total(x)': 'x' doesn't hold integers", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=total(x)"));
     ANSWER("launch.memory", "'offsets' would be i64[4611686018427387905], whose size in bytes does not fit 64 bits", ARGUMENTS("x=randn", "offsets=zeros"),
            DIMS("B=4611686018427387904", "M=1"));
@@ -339,6 +340,20 @@ static void shapes_of_offsets(struct tap *tap)
     }
 }
 
+// Offsets of offsets in a circle: no one total can be worked out, and so each dimension is asked for.
+static void offsets_in_a_circle(struct tap *tap)
+{
+    struct program program = program_parse(tap,
+        "kernel circle(p: i32[n + 1], q: i32[m + 1]) -> (a: i32[n], b: i32[m]) {\n"
+        "    for t in tile(n) { let s = p[t]; for k in jagged_tile(p[t + 1] - s) { b[s + k] = q[s + k]; } }\n"
+        "    for u in tile(m) { let s = q[u]; for l in jagged_tile(q[u + 1] - s) { a[s + l] = p[s + l]; } }\n"
+        "}\n");
+    ANSWER("usage.dimension", "dimensions n, m aren't known from the arguments: give each with --dim n=…",
+           ARGUMENTS("p=offsets(const(1))", "q=offsets(const(1))"));
+    ANSWER("", "", ARGUMENTS("p=offsets(const(1))", "q=offsets(const(1))"), DIMS("n=3"));
+    program_free(&program);
+}
+
 // A difference of neighbours that bounds nothing makes no offsets.
 static void no_offsets(struct tap *tap)
 {
@@ -363,6 +378,7 @@ static const struct tap_test tests[] = {
     {"arguments that disagree", disagreeing_arguments},
     {"lengths of rows", lengths_of_rows},
     {"ways to write a row's length", shapes_of_offsets},
+    {"offsets in a circle", offsets_in_a_circle},
     {"differences that are no offsets", no_offsets},
 };
 TAP_MAIN(tests)
