@@ -120,8 +120,9 @@ std::string compiler_command(language lang, const compile_options &options, cons
     if (options.watched) {
         // Objects only: the calls are answered by this process, so no sanitizer's library is linked.
         command += " -fsanitize=thread,alignment,bounds,shift,integer-divide-by-zero -fsanitize-recover=all"
-                   " --param tsan-instrument-func-entry-exit=0 -fsanitize-coverage=trace-pc";
+                   " --param tsan-instrument-func-entry-exit=0";
     }
+    if (options.counted) command += " -fsanitize-coverage=trace-pc";
     command += " " + options.flags + " -c -o " + quoted_path(target + ".o") + " " + quoted_path(source);
     std::string linker = lang == language::cuda ? options.cxx : options.cc;
     return command + " && " + linker + " -shared -o " + quoted_path(target) + " " + quoted_path(target + ".o") +

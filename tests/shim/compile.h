@@ -28,6 +28,7 @@ struct compile_options {
     std::string stem;                  // of their names
     std::string flags;                 // more flags
     bool watched = true;               // accesses to memory are checked
+    bool counted = true;               // every basic block counts as a step, not only accesses and turns
 };
 
 // What the CPU-side compiler must not see or must see otherwise: definitions of helpers whose body is PTX are blanked

@@ -23,6 +23,8 @@ device_memory::device_memory() : used_(gap_bytes) {
     base_ = static_cast<unsigned char *>(memory);
 }
 
+const unsigned char *device_memory::end() const { return base_ + stretch_bytes; }
+
 device_memory::~device_memory() { munmap(base_, stretch_bytes); }
 
 unsigned char *device_memory::allocate(const std::string &name, size_t bytes, size_t element_bytes, access allowed,

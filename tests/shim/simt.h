@@ -47,6 +47,8 @@ class device_memory {
     // The name of the first buffer around which something was written although nothing may be; "" if all is well.
     std::string first_broken_guard() const;
     const std::vector<buffer> &buffers() const { return buffers_; }
+    const unsigned char *begin() const { return base_; }  // the whole stretch, gaps included
+    const unsigned char *end() const;
 
   private:
     unsigned char *base_;

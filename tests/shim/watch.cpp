@@ -17,15 +17,21 @@ namespace simt {
 
 namespace {
 
-// The last accesses to one element of an output, or to one byte of shared memory.
+// The last accesses to one element of an output, or to one word of shared memory. A word may hold several small
+// elements: masks say which of its bytes are meant. Of two small ones only the later access is remembered.
 struct record {
     const void *store_code, *load_code;
     uint32_t store_epoch, load_epoch;  // 0: never
     uint32_t store_warp_epoch, load_warp_epoch;
     uint16_t store_thread, load_thread;
+    uint8_t store_bytes, load_bytes;
+    uint8_t written;                  // bytes stored to since the block began (shared memory)
     bool store_atomic;
     bool load_by_warp, load_by_many;  // by several threads of one warp; of several warps
 };
+
+constexpr size_t word_bytes = 4;
+constexpr uint8_t all_bytes = 0xff;
 
 struct region {
     unsigned char *begin, *end;
@@ -99,12 +105,12 @@ bool concurrent(const region &r, uint32_t epoch, uint16_t thread, uint32_t warp_
     fail(message);
 }
 
-void check_store(const region &r, size_t offset, record &last, const void *code, bool atomic) {
-    if (last.store_epoch != 0 && !(atomic && last.store_atomic) &&
+void check_store(const region &r, size_t offset, record &last, uint8_t bytes, const void *code, bool atomic) {
+    if (last.store_epoch != 0 && (last.store_bytes & bytes) && !(atomic && last.store_atomic) &&
         concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
         fail_race(r, offset, "stores to", code, "stored", last.store_code, last.store_epoch, last.store_thread);
     }
-    if (last.load_epoch != 0) {
+    if (last.load_epoch != 0 && (last.load_bytes & bytes)) {
         bool others = last.load_by_many && last.load_epoch >= state.epoch;
         bool warp = last.load_by_warp && last.load_epoch >= state.epoch &&
                     (last.load_thread / 32 != state.thread.warp || last.load_warp_epoch >= state.thread.warp_epoch);
@@ -112,6 +118,8 @@ void check_store(const region &r, size_t offset, record &last, const void *code,
             fail_race(r, offset, "stores to", code, "loaded", last.load_code, last.load_epoch, last.load_thread);
         }
     }
+    last.written = uint8_t(bytes | (last.store_epoch < state.block_epoch ? 0 : last.written));
+    last.store_bytes = bytes;
     last.store_code = code;
     last.store_epoch = state.epoch;
     last.store_warp_epoch = state.thread.warp_epoch;
@@ -119,19 +127,21 @@ void check_store(const region &r, size_t offset, record &last, const void *code,
     last.store_atomic = atomic;
 }
 
-void check_load(const region &r, size_t offset, record &last, const void *code) {
-    if (last.store_epoch != 0 && concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
+void check_load(const region &r, size_t offset, record &last, uint8_t bytes, const void *code) {
+    if (last.store_epoch != 0 && (last.store_bytes & bytes) &&
+        concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
         fail_race(r, offset, "loads", code, "stored", last.store_code, last.store_epoch, last.store_thread);
     }
-    if (r.shared && last.store_epoch < state.block_epoch) {
+    if (r.shared && (last.store_epoch < state.block_epoch || (bytes & ~last.written))) {
         fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) +
              ", where nothing was stored in this block");
     }
-    bool first = last.load_epoch < state.epoch;
+    bool first = last.load_epoch < state.epoch || !(last.load_bytes & bytes);
     bool other = !first && last.load_thread != state.thread.number;
     bool same_warp = last.load_thread / 32 == state.thread.warp;
     last.load_by_many = !first && (last.load_by_many || (other && !same_warp));
     last.load_by_warp = !first && (last.load_by_warp || (other && same_warp));
+    last.load_bytes = uint8_t(bytes | (first ? 0 : last.load_bytes));
     last.load_code = code;
     last.load_epoch = state.epoch;
     last.load_warp_epoch = state.thread.warp_epoch;
@@ -164,6 +174,12 @@ std::string describe(const unsigned char *address) {
     fail(place_of(code) + ": " + verb + " " + std::to_string(bytes) + " bytes at " + describe(address));
 }
 
+// Which bytes of the word at `at` lie in [begin, end).
+uint8_t bytes_of_word(size_t at, size_t begin, size_t end) {
+    size_t low = begin > at ? begin - at : 0, high = end < at + word_bytes ? end - at : word_bytes;
+    return uint8_t(((1u << high) - 1) & ~((1u << low) - 1));
+}
+
 void check(void *pointer, size_t bytes, bool store, bool atomic, const void *code) {
     auto address = static_cast<unsigned char *>(pointer);
     auto number = reinterpret_cast<uintptr_t>(pointer);
@@ -177,11 +193,13 @@ void check(void *pointer, size_t bytes, bool store, bool atomic, const void *cod
     if (address + bytes > r->end) fail_bounds(address + bytes - 1, bytes, store ? "stores" : "loads", code);
     if (store && r->allowed == access::read) fail(place_of(code) + ": stores to the input " + quoted(*r));
     if (r->records == nullptr) return;
-    size_t first = size_t(address - r->begin) / r->granule;
-    size_t last = (size_t(address - r->begin) + bytes - 1) / r->granule;
-    for (size_t i = first; i <= last; i++) {
-        if (store) check_store(*r, i * r->granule, r->records[i], code, atomic);
-        else check_load(*r, i * r->granule, r->records[i], code);
+    size_t offset = size_t(address - r->begin), end = offset + bytes;
+    for (size_t at = offset / r->granule * r->granule; at < end; at += r->granule) {
+        uint8_t part = all_bytes;
+        if (r->shared) part = bytes_of_word(at, offset, end);
+        record &last = r->records[at / r->granule];
+        if (store) check_store(*r, at, last, part, code, atomic);
+        else check_load(*r, at, last, part, code);
     }
 }
 
@@ -213,11 +231,9 @@ void watch_begin(const device_memory &memory, int64_t step_limit) {
         if (b.allowed == access::write) records = pool(index++).take(b.bytes / b.element_bytes + 1);
         state.regions.push_back({b.data, b.data + b.bytes, b.element_bytes, b.allowed, false, records, b.name.c_str()});
     }
-    state.arena_begin = state.arena_end = state.shared_begin = state.shared_end = 0;
-    if (!memory.buffers().empty()) {
-        state.arena_begin = reinterpret_cast<uintptr_t>(memory.buffers().front().data) - (size_t{1} << 30);
-        state.arena_end = reinterpret_cast<uintptr_t>(memory.buffers().back().data) + (size_t{1} << 30);
-    }
+    state.arena_begin = reinterpret_cast<uintptr_t>(memory.begin());
+    state.arena_end = reinterpret_cast<uintptr_t>(memory.end());
+    state.shared_begin = state.shared_end = 0;
     state.active = true;
 }
 
@@ -225,10 +241,11 @@ void watch_end() { state.active = false; }
 
 void watch_shared(unsigned char *dynamic, size_t dynamic_bytes, char *fixed_begin, char *fixed_end) {
     auto fixed = reinterpret_cast<unsigned char *>(fixed_begin), end = reinterpret_cast<unsigned char *>(fixed_end);
-    state.regions.push_back({dynamic, dynamic + dynamic_bytes, 1, access::write, true, pool(0).take(dynamic_bytes + 1),
+    state.regions.push_back({dynamic, dynamic + dynamic_bytes, word_bytes, access::write, true, pool(0).take(dynamic_bytes / word_bytes + 1),
                              "dynamic shared memory"});
     if (fixed != nullptr) {
-        state.regions.push_back({fixed, end, 1, access::write, true, pool(1).take(size_t(end - fixed) + 1), "shared memory"});
+        state.regions.push_back({fixed, end, word_bytes, access::write, true, pool(1).take(size_t(end - fixed) / word_bytes + 1),
+                                 "shared memory"});
     }
     state.shared_begin = reinterpret_cast<uintptr_t>(dynamic) - dynamic_gap_bytes;
     state.shared_end = reinterpret_cast<uintptr_t>(dynamic) + dynamic_bytes + dynamic_gap_bytes;
