@@ -86,73 +86,39 @@ static void evaluate_if(struct evaluator *evaluator, const struct ir_op *op) {
         evaluator->cells[op->results[i]->id] = carried[i];
 }
 
-static void run_op(struct evaluator *evaluator, const struct ir_op *op) {
+static void run_number(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_bindings *bindings = &evaluator->evaluation->bindings;
-    switch (op->code) {
-    case OP_CONST:
+    if (op->code == OP_CONST)
         set_number(evaluator, op, (struct ir_scalar){op->integer, op->number});
-        break;
-    case OP_DIM:
+    else if (op->code == OP_DIM)
         set_number(evaluator, op, (struct ir_scalar){.integer = bindings->dims[op->dim]});
-        break;
-    case OP_SCALAR:
+    else
         set_number(evaluator, op, bindings->params[op->param]);
-        break;
-    case OP_INDEX:
-        evaluator->cells[op->results[0]->id] = positions_on(evaluator, op->axis, op->results[0]->axes);
-        break;
-    case OP_BEGIN:
-    case OP_END:
-    case OP_SIZE:
-    case OP_ID:
-        evaluate_tile(evaluator, op);
-        break;
-    case OP_LOAD:
-        evaluate_load(evaluator, op);
-        break;
-    case OP_STORE:
-        evaluate_store(evaluator, op);
-        break;
-    case OP_ATOMIC:
-        evaluate_atomic(evaluator, op);
-        break;
-    case OP_REDUCE:
-        evaluate_reduce(evaluator, op);
-        break;
-    case OP_SCAN:
-        evaluate_scan(evaluator, op);
-        break;
-    case OP_DOT:
-        evaluate_dot(evaluator, op);
-        break;
-    case OP_UPDATE:
-        evaluate_update(evaluator, op);
-        break;
-    case OP_FOR:
-        evaluate_for(evaluator, op);
-        break;
-    case OP_RANGE:
-        evaluate_range(evaluator, op);
-        break;
-    case OP_IF:
-        evaluate_if(evaluator, op);
-        break;
-    case OP_ASSERT:
-        evaluate_assert(evaluator, op);
-        break;
-    case OP_PRINT:
-        evaluate_print(evaluator, op);
-        break;
-    case OP_YIELD:
-        break;
-    default:
-        evaluate_elementwise(evaluator, op);
-    }
 }
 
+static void run_index(struct evaluator *evaluator, const struct ir_op *op) {
+    evaluator->cells[op->results[0]->id] = positions_on(evaluator, op->axis, op->results[0]->axes);
+}
+
+static void run_nothing(struct evaluator *evaluator, const struct ir_op *op) {
+    (void)evaluator, (void)op;  // a yield: who runs the region reads it
+}
+
+typedef void (*run_function)(struct evaluator *evaluator, const struct ir_op *op);
+static const run_function run_functions[OP_COUNT] = {  // the others are element-wise
+    [OP_CONST] = run_number,       [OP_DIM] = run_number,         [OP_SCALAR] = run_number,    [OP_INDEX] = run_index,
+    [OP_BEGIN] = evaluate_tile,    [OP_END] = evaluate_tile,      [OP_SIZE] = evaluate_tile,   [OP_ID] = evaluate_tile,
+    [OP_LOAD] = evaluate_load,     [OP_STORE] = evaluate_store,   [OP_ATOMIC] = evaluate_atomic, [OP_REDUCE] = evaluate_reduce,
+    [OP_SCAN] = evaluate_scan,     [OP_DOT] = evaluate_dot,       [OP_UPDATE] = evaluate_update, [OP_FOR] = evaluate_for,
+    [OP_RANGE] = evaluate_range,   [OP_IF] = evaluate_if,         [OP_ASSERT] = evaluate_assert, [OP_PRINT] = evaluate_print,
+    [OP_YIELD] = run_nothing,
+};
+
 void run_region(struct evaluator *evaluator, const struct ir_region *region) {
-    for (const struct ir_op *op = region->first; op; op = op->next)
-        run_op(evaluator, op);
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        run_function run = run_functions[op->code];
+        (run ? run : evaluate_elementwise)(evaluator, op);
+    }
 }
 
 // ---------------------------------------------------------------------------------------------- the kernel
@@ -203,8 +169,8 @@ static void evaluator_free(struct evaluator *evaluator) {
 
 struct status ir_evaluate(const struct ir_kernel *kernel, struct ir_evaluation *evaluation, struct arena *arena) {
     struct text complaints = {0};
-    if (!ir_verify(kernel, &complaints)) {
-        const char *reason = arena_printf(arena, "the program is broken: %s", complaints.data);
+    if (kernel->lowered || !ir_verify(kernel, &complaints)) {
+        const char *reason = arena_printf(arena, "the program is %s", kernel->lowered ? "lowered already" : complaints.data);
         text_free(&complaints);
         return (struct status){.code = "internal.evaluate", .reason = reason};
     }

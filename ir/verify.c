@@ -314,6 +314,11 @@ static void check_number(struct verifier *verifier, const struct ir_value *value
         verify_complain(verifier, NULL, "%s of %s is not a number that the host can work out", what, name);
 }
 
+// i64, or once lowered what stands for it.
+static enum ir_type index_type(const struct verifier *verifier, const struct ir_value *value) {
+    return value && verify_is_i64(verifier, value->type) ? value->type : TYPE_I64;
+}
+
 static void check_param(struct verifier *verifier, const struct ir_param *param) {
     if (param->rank < 0 || param->rank > IR_MAX_RANK) {
         verify_complain(verifier, NULL, "parameter %s has rank %d", param->name, param->rank);
@@ -326,7 +331,7 @@ static void check_param(struct verifier *verifier, const struct ir_param *param)
     if (param->optional && !param->present)
         return;
     for (int i = 0; i < param->rank; i++)
-        check_number(verifier, param->extents[i], verifier->kernel->lowered ? param->extents[i]->type : TYPE_I64, "an extent", param->name);
+        check_number(verifier, param->extents[i], index_type(verifier, param->extents[i]), "an extent", param->name);
     if (param->fill)
         check_number(verifier, param->fill, param->type, "the fill", param->name);
 }
@@ -341,8 +346,8 @@ static void check_axis(struct verifier *verifier, int index) {
     if (axis->kind == AXIS_JAGGED && !axis->parents)
         verify_complain(verifier, NULL, "jagged axis %s has no parents", axis->name);
     // Lowering makes a jagged axis dense; it keeps its parents, as the guard inside it still depends on them.
-    if (axis->kind == AXIS_FULL && axis->parents)
-        verify_complain(verifier, NULL, "full axis %s has parents", axis->name);
+    if (axis->parents && (axis->kind == AXIS_FULL || (axis->kind == AXIS_TILE && !kernel->lowered)))
+        verify_complain(verifier, NULL, "axis %s has parents, but is not jagged", axis->name);
     if (axis->kind != AXIS_FULL || kernel->lowered)
         return;
     check_number(verifier, axis->lo, TYPE_I64, "a bound", axis->name);

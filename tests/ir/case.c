@@ -100,7 +100,9 @@ static void set_element(const struct ir_tensor *tensor, int64_t index, double va
     int64_t integer = ir_type_is_float(tensor->type) ? 0 : ir_integer_of(tensor->type, value);
     uint16_t half = tensor->type == TYPE_F16 ? ir_f16_from_f64(value) : ir_bf16_from_f64(value);
     float single = (float)value;
-    const void *from = tensor->type == TYPE_F64 ? (void *)&value : tensor->type == TYPE_F32 ? (void *)&single : ir_type_is_float(tensor->type) ? (void *)&half : (void *)&integer;
+    const void *from = &integer;
+    if (ir_type_is_float(tensor->type))
+        from = tensor->type == TYPE_F64 ? (void *)&value : tensor->type == TYPE_F32 ? (void *)&single : (void *)&half;
     memcpy(at, from, (size_t)ir_type_bytes(tensor->type));  // little-endian integers
 }
 

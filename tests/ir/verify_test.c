@@ -42,7 +42,11 @@ static void operand_before_its_definition(struct planted *p) { ir_move_before(p-
 static void defined_twice(struct planted *p) { p->add->results[0]->id = p->load->results[0]->id; }
 static void no_such_id(struct planted *p) { p->add->results[0]->id = 1000; }
 static void no_type(struct planted *p) { p->add->results[0]->type = TYPE_NONE; }
-static void types_differ(struct planted *p) { p->add->operands[1] = ir_integer(&(struct ir_builder){.kernel = p->kernel, .region = p->add->parent, .before = p->add}, TYPE_I64, 1); }
+static void types_differ(struct planted *p)
+{
+    struct ir_builder before = {.kernel = p->kernel, .region = p->add->parent, .before = p->add};
+    p->add->operands[1] = integer(&before, 1);
+}
 static void result_type_wrong(struct planted *p) { p->add->results[0]->type = TYPE_F64; }
 static void not_the_union(struct planted *p) { p->add->results[0]->axes = 0; }
 static void parents_missing(struct planted *p) { p->load->results[0]->axes = AXIS_BIT(1); }
@@ -92,7 +96,11 @@ static void carries_too_few(struct planted *p) { p->column->operand_count = 2; }
 static void no_yield(struct planted *p) { ir_remove(p->yield); }
 static void yield_in_the_middle(struct planted *p) { ir_move_before(p->yield, p->reduce); }
 static void yield_at_the_top(struct planted *p) { ir_yield(&p->behind, 0, NULL); }
-static void bound_is_floating(struct planted *p) { p->row->operands[1] = ir_number(&(struct ir_builder){.kernel = p->kernel, .region = p->kernel->body, .before = p->row}, TYPE_F32, 1); }
+static void bound_is_floating(struct planted *p)
+{
+    struct ir_builder before = {.kernel = p->kernel, .region = p->kernel->body, .before = p->row};
+    p->row->operands[1] = ir_number(&before, TYPE_F32, 1);
+}
 static void bound_on_no_parent(struct planted *p) { p->kernel->axes[1].parents = 0; p->kernel->axes[1].kind = AXIS_TILE; }
 static void loop_within_itself(struct planted *p) { p->column->axis = 0; }
 static void loop_over_a_full_axis(struct planted *p) { p->kernel->axes[0].kind = AXIS_FULL; }
