@@ -106,7 +106,7 @@ static void *open_builtins(struct arena *arena, const char *folder)
     glob_t found;
     void *handle = NULL;
     if (glob(arena_printf(arena, "%s/libnvrtc-builtins.so.*", folder), 0, NULL, &found) != 0) return NULL;
-    for (size_t i = 0; i < found.gl_pathc && !handle; i++) handle = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
+    for (size_t i = 0; i < found.gl_pathc && !handle; i++) handle = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     globfree(&found);
     return handle;
 }
@@ -119,12 +119,13 @@ static const char *folder_of(struct arena *arena, void *handle)
     return arena_copy(arena, origin, strlen(origin));
 }
 
+// Once opened it stays mapped: a second opening is then free, and what it allocated for itself stays reachable.
 static bool open_in(struct nvrtc *nvrtc, const char *folder)
 {
     for (int i = 0; i < SONAME_COUNT; i++) {
         const char *path = *folder ? arena_printf(nvrtc->arena, "%s/%s", folder, sonames[i]) : sonames[i];
         if (*folder && access(path, R_OK) != 0) continue;
-        nvrtc->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        nvrtc->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (!nvrtc->handle) continue;
         const char *origin = folder_of(nvrtc->arena, nvrtc->handle);
         nvrtc->path = arena_printf(nvrtc->arena, "%s/%s", origin, sonames[i]);

@@ -44,7 +44,7 @@ class Result:
 
 
 def tilec(*words, env=None, stdin="", binary=False):
-    done = subprocess.run([TILEC, *map(str, words)], capture_output=True, cwd=FOLDER, timeout=120,
+    done = subprocess.run([TILEC, *map(str, words)], capture_output=True, cwd=FOLDER, timeout=300,
                           env={**PLAIN, **(env or {})}, input=stdin.encode())
     if not binary:
         done.stdout = done.stdout.decode()
