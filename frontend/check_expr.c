@@ -6,7 +6,7 @@
 
 #include "frontend/check.h"
 
-enum { DEPTH_MOST = 1500, VALUES_MOST = 2000000 };
+enum { DEPTH_MOST = 1500, VALUES_MOST = 500000 };
 
 // ---------------------------------------------------------------------------------------------- operands
 
@@ -266,7 +266,8 @@ struct operand check_condition(struct checker *checker, const struct ast_expr *e
         return condition;
     struct diagnostic *entry = check_error(checker, "E0206", expr->span, "%s is a bool, and this is %s", what,
                                            check_type_text(checker, &condition));
-    entry->help = check_printf(checker, "compare it: `%s != 0`", check_text(checker, expr->span));
+    entry->help = is_literal(&condition) ? "write `true` or `false`"
+                                         : check_printf(checker, "compare it: `%s != 0`", check_text(checker, expr->span));
     return operand_error(expr->span);
 }
 
@@ -341,17 +342,30 @@ static void report_operator(struct checker *checker, enum ast_operator op, const
         entry->help = check_printf(checker, "it is for integers: convert, `i64(%s)`", text);
 }
 
+// An operand that the operator takes in no company says more than that the two don't fit.
+static bool check_each_kind(struct checker *checker, enum ast_operator op, const struct operand *operands) {
+    for (int i = 0; i < 2; i++) {
+        if (operands[i].kind == OPERAND_ERROR)
+            return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (kind_allowed(op, operand_kind(&operands[i])))
+            continue;
+        report_operator(checker, op, &operands[i]);
+        return false;
+    }
+    return true;
+}
+
 struct operand check_binary(struct checker *checker, enum ast_operator op, struct operand a, struct operand b) {
     struct operand both[2] = {a, b};
     struct operand result;
+    if (!check_each_kind(checker, op, both))
+        return operand_error(checker->builder.span);
     const char *what = check_printf(checker, "`%s`", ast_operator_text(op));
     enum kind kind = check_meet(checker, 2, both, what);
     if (kind == KIND_NONE)
         return operand_error(checker->builder.span);
-    if (!kind_allowed(op, kind)) {
-        report_operator(checker, op, operand_kind(&a) == kind ? &both[0] : &both[1]);
-        return operand_error(checker->builder.span);
-    }
     if (is_literal(&a) && is_literal(&b) && fold_binary(checker, op, &a, &b, &result))
         return result;
     return check_elementwise(checker, opcode_of(op), check_computing_type(2, both, kind), 2, both);
@@ -649,7 +663,7 @@ static bool is_too_much(struct checker *checker, const struct ast_expr *expr) {
     if (!deep && (!checker->kernel || checker->kernel->value_count < VALUES_MOST))
         return false;
     check_error(checker, "E0225", expr->span, deep ? "this expands to an expression that is nested too deeply"
-                                                   : "this kernel expands to more than two million operations")
+                                                   : "this kernel expands to more than half a million operations")
         ->help = "functions that call functions multiply: give parts a name with `let`";
     checker->flooded = true;
     return true;
@@ -662,8 +676,6 @@ struct operand check_expr(struct checker *checker, const struct ast_expr *expr) 
     checker->builder.span = expr->span;
     struct operand result = check_node(checker, expr);
     checker->depth--;
-    // In a function's body the argument's own place says more than the parameter's.
-    if (!checker->expansion || !result.span.source)
-        result.span = expr->span;
+    result.span = expr->span;
     return result;
 }

@@ -131,7 +131,7 @@ static bool check_form(struct checker *checker, const struct ast_param *param) {
     return entry == NULL;
 }
 
-static struct symbol *declare_param(struct checker *checker, const struct ast_param *param) {
+static void declare_param(struct checker *checker, const struct ast_param *param) {
     bool good = check_form(checker, param);
     enum ir_type type = check_type(checker, &param->tensor.type);
     bool scalar = !param->tensor.has_shape;
@@ -147,7 +147,6 @@ static struct symbol *declare_param(struct checker *checker, const struct ast_pa
     struct symbol *symbol = scope_declare(checker, scalar ? SYMBOL_SCALAR : SYMBOL_TENSOR, param->name);
     symbol->index = ir_param_new(checker->kernel, entry);
     symbol->broken = !good || type == TYPE_NONE;
-    return symbol;
 }
 
 // ---------------------------------------------------------------------------------------------- defaults and fills
@@ -341,7 +340,7 @@ void check_head(struct checker *checker) {
     for (int i = 0; i < ast->param_count; i++)
         declare_param(checker, &ast->params[i]);
     for (int i = 0; i < ast->output_count; i++)
-        declare_param(checker, &ast->outputs[i])->quiet = true;
+        declare_param(checker, &ast->outputs[i]);
     // What may be left out teaches last: a dimension is better learnt from what is always there.
     for (int optional = 0; optional <= 1; optional++) {
         for (int i = 0; i < ast->param_count; i++) {

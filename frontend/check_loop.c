@@ -142,11 +142,15 @@ static bool is_whole_tensor(struct checker *checker, const struct ast_expr *boun
     struct diagnostic *entry =
         check_error(checker, domain == DOMAIN_JAGGED ? "E0303" : "E0208", bound->span, "`%s` is a whole tensor, and %s", symbol->name.text,
                     domain == DOMAIN_JAGGED ? "a jagged loop needs the length of its row" : "a bound is a number");
+    const struct ir_param *param = &checker->kernel->params[symbol->index];
     if (indexed)
         entry->help = check_printf(checker, "take the row of a tile around: `%s`", indexed);
-    else if (domain == DOMAIN_JAGGED)
+    else if (param->rank > 1)
+        entry->help = check_printf(checker, "take one element, with an index for each of its %d dimensions: `%s[…]`", param->rank,
+                                   param->name);
+    else
         entry->help = check_printf(checker, "put it into a loop over the rows, `for tb in tile(%s) { … }`, and index: `%s[tb]`",
-                                   checker->kernel->params[symbol->index].extent_text[0], symbol->name.text);
+                                   param->extent_text[0], param->name);
     return true;
 }
 

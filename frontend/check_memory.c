@@ -2,6 +2,8 @@
 // The rules of "Memory". In: a kernel's IR. Out: complaints about loads that could see what other points store.
 // The one idea: each loop at the top of a kernel is one launch. Within it a tensor's stores all have one index, and a
 // load of the tensor has the same, which is compared as a computation, not as text.
+#include <string.h>
+
 #include "frontend/check.h"
 
 struct target {  // one tensor in one loop at the top
@@ -50,10 +52,24 @@ static bool same_place(const struct memory *memory, const struct ir_op *a, const
 
 // ---------------------------------------------------------------------------------------------- complaints
 
+// Whether the load is written as the place that is stored to: then it stands in another inner loop.
+static bool is_written_alike(const struct ir_op *load, const struct ir_op *store) {
+    size_t length = load->span.end - load->span.begin;
+    if (!load->span.source || load->span.source != store->span.source || length > store->span.end - store->span.begin)
+        return false;
+    const char *text = load->span.source->text;
+    return !memcmp(text + load->span.begin, text + store->span.begin, length);
+}
+
 static void report_other_index(const struct memory *memory, const struct ir_op *load, const struct ir_op *store) {
     const char *name = memory->checker->kernel->params[load->param].name;
-    struct diagnostic *entry = check_error(memory->checker, "E0502", load->span,
-                                           "this loop stores to `%s`, and loads it here from another place than it stores to", name);
+    struct diagnostic *entry;
+    if (is_written_alike(load, store))
+        entry = check_error(memory->checker, "E0502", load->span,
+                            "`%s` is stored to in another inner loop, and points of different loops don't see each other's stores", name);
+    else
+        entry = check_error(memory->checker, "E0502", load->span,
+                            "this loop stores to `%s`, and loads it here from another place than it stores to", name);
     entry->help = "other points may have stored there already or not: put the load or the store into a loop of its own at the "
                   "top of the kernel";
     entry->note_span = store->span;

@@ -104,8 +104,8 @@ static bool check_arms(struct checker *checker, const struct ast_expr *expr, axe
         struct diagnostic *entry =
             check_error(checker, "E0310", expr->span, "this reduction over %s stands in an arm whose condition is on %s",
                         check_axes_text(checker, common), check_axes_text(checker, common));
-        entry->help = check_printf(checker, "name it before: `let r = %s;`, or reduce over the points meant: `%s[…](c ? e : …)`",
-                                   check_text(checker, expr->span), expr->name.text);
+        entry->help = check_printf(checker, "name it before: `let r = %s;`, or put the condition into what is reduced",
+                                   check_text(checker, expr->span));
         return false;
     }
     return true;

@@ -38,7 +38,7 @@ static struct diagnostic *report(struct checker *checker, enum severity severity
     const struct expansion *outermost = checker->expansion;
     while (outermost && outermost->outer)
         outermost = outermost->outer;
-    if (outermost) {
+    if (outermost && outermost->item->ast->kind == ITEM_FN) {
         entry->note_span = outermost->call;
         entry->note = check_printf(checker, "in the expansion of `%s` here", outermost->item->ast->name.text);
     }

@@ -44,8 +44,8 @@ static const char *kind_text(enum symbol_kind kind) {
 static void refuse_taken_name(struct checker *checker, struct ast_name name) {
     const struct symbol *symbol = scope_find(checker, name.text);
     if (symbol) {
-        struct diagnostic *entry = check_error(checker, "E0202", name.span, "`%s` is the name of a %s already", name.text,
-                                               kind_text(symbol->kind));
+        struct diagnostic *entry = check_error(checker, "E0202", name.span, "`%s` is the name of %s %s already", name.text,
+                                               symbol->kind == SYMBOL_AXIS ? "an" : "a", kind_text(symbol->kind));
         entry->help = "values, tensors, axes and dimensions share one scope, and an inner name never hides an outer one: "
                       "take another name";
         entry->note_span = symbol->name.span;

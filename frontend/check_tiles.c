@@ -469,6 +469,12 @@ bool axis_has_many_points(const struct checker *checker, int axis) {
     return __builtin_sub_overflow(hi->integer, lo->integer, &points) || points > 1;
 }
 
+// An index made of a tile's begin or id tells tiles apart openly.
+static void name_exposed(const struct rules *rules, struct store *store) {
+    for (int i = 0; i < rules->checker->kernel->params[store->op->param].rank; i++)
+        store->names |= of(rules, store->op->operands[i]).exposed;
+}
+
 void check_tile_rules(struct checker *checker) {
     struct rules rules = {.checker = checker, .changed = true};
     rules.facts = ARENA_ARRAY(checker->arena, struct facts, checker->kernel->value_count + 1);
@@ -479,4 +485,6 @@ void check_tile_rules(struct checker *checker) {
     for (int i = 0; i < checker->assignment_count; i++)
         check_assignment(&rules, &checker->assignments[i]);
     check_accesses(&rules, checker->kernel->body);
+    for (int i = 0; i < checker->store_count; i++)
+        name_exposed(&rules, &checker->stores[i]);
 }
