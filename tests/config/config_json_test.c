@@ -210,6 +210,7 @@ static void test_save(struct tap *tap)
         CHECK(tap, tilec_config_save(config, path, 1, fixture.report) == TILEC_OK);
         CHECK(tap, stat(path, &about) == 0 && (about.st_mode & 0777) == 0640);
         CHECK(tap, tilec_config_load(fixture.kernel, path, fixture.report, &again) == TILEC_OK);
+        tilec_config_free(again);
         CHECK(tap, unlink(path) == 0 && rmdir(folder) == 0);
         CHECK(tap, tilec_config_save(config, "/nonexistent/best.json", 0, fixture.report) == TILEC_WRONG);
         CHECK(tap, tilec_config_save(config, "/dev/full", 0, fixture.report) == TILEC_WRONG);
