@@ -67,6 +67,7 @@ struct emitter {
     const char *axis_offset[IR_MAX_AXES];  // this thread's distance from the tile's first point; NULL: 0
     const char *axis_loop[IR_MAX_AXES][2]; // register and vector loop variables
     bool in_vector;           // writing what holds for a whole vector: its first element
+    int vector_axis;          // the axis that the vector is along
     int64_t shared_bytes;
     bool needs_thread, needs_lane, needs_warp;
     const char **param_names, **dim_names;

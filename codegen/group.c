@@ -307,8 +307,10 @@ static void write_loops(struct emitter *emitter, const struct group *group) {
     if (silent && !vectors)
         return;
     open_loops(emitter, &group->dims, 0, outer);
-    if (vectors)
+    if (vectors) {
+        emitter->vector_axis = group->dims.items[depth - 1].axis;
         write_vector_loads(emitter, group);
+    }
     if (!silent) {
         open_loops(emitter, &group->dims, outer, depth);
         for (int i = 0; i < group->count; i++)

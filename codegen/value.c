@@ -35,7 +35,7 @@ const char *subscript_text(struct emitter *emitter, const char *name, const stru
     text_add(&text, name);
     for (int i = 0; i < dims->count; i++) {
         const struct dim *dim = &dims->items[i];
-        if (dim->vector && emitter->in_vector)
+        if (dim->vector && emitter->in_vector && dim->axis == emitter->vector_axis)
             text_add(&text, "[0]");
         else
             text_printf(&text, "[%s]", emitter->axis_loop[dim->axis][dim->vector]);
@@ -155,7 +155,7 @@ const char *position_text(struct emitter *emitter, int axis, int *precedence) {
         *precedence = plus ? 12 : stride > 1 ? 13 : 15;
         plus = true;
     }
-    if (layout->vector > 1 && !emitter->in_vector) {
+    if (layout->vector > 1 && !(emitter->in_vector && axis == emitter->vector_axis)) {
         text_printf(&text, "%s%s", plus ? " + " : "", emitter->axis_loop[axis][1]);
         *precedence = plus ? 12 : 15;
         plus = true;

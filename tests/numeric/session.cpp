@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t batch_size = 20;
 // Points that a run may cover. What a config of huge tiles does to one long row is seen on shorter ones too.
-constexpr int64_t most_points = 2000000, most_points_of_all = 20000000;
+constexpr int64_t most_points = 4000000, most_points_of_all = 12000000;
 constexpr size_t most_failures = 12;  // of a unit: more would say the same
 
 class session {
