@@ -55,7 +55,7 @@ static void on_stage(void *data, const char *stage, const char *text, size_t len
     bool this = emission->wanted && strcmp(emission->wanted, stage) == 0;
     if (all) printf("%s// after %s\n", emission->number ? "\n" : "", stage);
     if (all || this) fwrite(text, 1, length, stdout), emission->found = true;
-    if (emission->keep) {
+    if (emission->keep && emission->kept) {  // one failure is enough said
         char extension[256];
         snprintf(extension, sizeof extension, "%02d-%s.ir", emission->number, stage);
         if (!keep_file(emission, tilec_kernel_name(emission->chosen->kernel), extension, text, length)) emission->kept = false;

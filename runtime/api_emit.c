@@ -31,6 +31,34 @@ static void after_pass(void *data, const char *pass, const struct ir_kernel *ker
     text_free(&text);
 }
 
+// Whether the list of passes has `name`, and as one that may be skipped.
+static bool find_pass(const char *name, bool *optional)
+{
+    struct text list = {0};
+    bool found = false;
+    size_t length = strlen(name);
+    lower_list_passes(&list);
+    for (const char *line = list.data; line && *line && !found; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (strncmp(line, name, length) != 0 || line[length] != ' ') continue;
+        const char *next = line + length;
+        found = true;
+        *optional = strncmp(next + strspn(next, " "), "optional ", 9) == 0;
+    }
+    text_free(&list);
+    return found;
+}
+
+static struct status check_skips(struct arena *arena, const struct tilec_emit_options *options)
+{
+    for (int i = 0; i < options->skip_count; i++) {
+        bool optional = false;
+        if (!find_pass(options->skips[i], &optional))
+            return status_failed(arena, "usage.pass", "there is no pass %s; tilec emit --list-passes shows all", options->skips[i]);
+        if (!optional) return status_failed(arena, "usage.pass", "%s can't be left out: only optional passes (opt_…) can", options->skips[i]);
+    }
+    return STATUS_OK;
+}
+
 static struct status lower_options_read(struct arena *arena, const struct tilec_emit_options *options, struct stage_call *call,
                                         struct lower_options *out)
 {
@@ -45,7 +73,8 @@ static struct status lower_options_read(struct arena *arena, const struct tilec_
         .after = options->stage ? after_pass : NULL,
         .data = call,
     };
-    return read_target(arena, options->target, &out->target);
+    struct status status = check_skips(arena, options);
+    return status.ok ? read_target(arena, options->target, &out->target) : status;
 }
 
 // ---------------------------------------------------------------------------------------------- faults of tilec

@@ -3,6 +3,8 @@
 //
 // The way is that of the GPU: lower, emit, build, load, and run the launch plan, whose arguments are passed as
 // cuLaunchKernel takes them: an array of pointers to the values.
+#include <sys/stat.h>
+
 #include "runtime/runtime.h"
 
 typedef void (*run_function)(long long blocks, void **arguments);
@@ -128,6 +130,7 @@ static struct status keep_text(struct arena *arena, const struct cpu_request *re
 {
     if (!request->keep) return STATUS_OK;
     const char *path = arena_printf(arena, "%s/%s.c", request->keep, request->kernel->name);
+    mkdir(request->keep, 0777);  // if it fails for another reason than being there, so does the file
     return file_save(arena, path, emitted->text, emitted->length);
 }
 

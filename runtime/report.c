@@ -151,12 +151,16 @@ tilec_result status_result(const struct status *status)
     return TILEC_INTERNAL;
 }
 
-// The logs of compilers, which stand in reasons, end with line breaks.
-static const char *without_line_breaks_behind(struct arena *arena, const char *text)
+// Without the line breaks that end the logs of compilers, which stand in reasons, and without control characters:
+// names of files, which may hold any, are shown on terminals.
+static const char *clean(struct arena *arena, const char *text)
 {
     size_t length = strlen(text);
     while (length && text[length - 1] == '\n') length--;
-    return arena_copy(arena, text, length);
+    char *copied = arena_copy(arena, text, length);
+    for (char *letter = copied; *letter; letter++)
+        if (((unsigned char)*letter < 0x20 && *letter != '\n' && *letter != '\t') || *letter == 0x7f) *letter = '?';
+    return copied;
 }
 
 tilec_result report_status(tilec_report *report, const struct status *status)
@@ -164,7 +168,7 @@ tilec_result report_status(tilec_report *report, const struct status *status)
     if (status->ok) return TILEC_OK;
     const char *reason = status->reason ? status->reason : "no reason was given";
     struct diagnostic diagnostic = {.severity = SEVERITY_ERROR, .code = status->code, .span = status->span,
-                                    .message = without_line_breaks_behind(report->arena, reason)};
+                                    .message = clean(report->arena, reason)};
     add(report, &diagnostic);
     return status_result(status);
 }
@@ -177,7 +181,7 @@ tilec_result report_failed(tilec_report *report, const char *code, const char *h
     int length = vasprintf(&message, format, arguments);
     va_end(arguments);
     struct diagnostic diagnostic = {.severity = SEVERITY_ERROR, .code = code, .help = help,
-                                    .message = length < 0 ? "out of memory" : without_line_breaks_behind(report->arena, message)};
+                                    .message = length < 0 ? "out of memory" : clean(report->arena, message)};
     add(report, &diagnostic);
     if (length >= 0) free(message);
     return status_result(&(struct status){.code = code});
