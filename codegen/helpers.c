@@ -374,9 +374,9 @@ static const char *store_helper(struct emitter *emitter, const char *name, enum 
 }
 
 static const char *vector_helper(struct emitter *emitter, const char *name) {
-    char what[6], type_name[6];
+    char what[6], type_name[8];
     int width;
-    if (sscanf(name, "tile_%5[a-z]_%5[a-z0-9]", what, type_name) != 2)
+    if (sscanf(name, "tile_%5[a-z]_%7[a-z0-9]", what, type_name) != 2)
         return NULL;
     char *x = strchr(type_name, 'x');
     if (!x || sscanf(x, "x%d", &width) != 1)
