@@ -7,7 +7,9 @@
 #include "runtime/build.h"
 #include "runtime/tilec.h"
 
-#define TILEC_VERSION "0.1.0"
+#ifndef TILEC_VERSION
+#define TILEC_VERSION "0.0.0"  // the build says which it is
+#endif
 
 struct tilec_program {
     struct arena *arena;
