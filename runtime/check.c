@@ -244,6 +244,31 @@ static double inputs_size(const struct bound *bound)
     return count > 0 ? sqrt(squares / count) : 0;
 }
 
+static bool has_exponential(const struct ir_region *region)
+{
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_EXP || op->code == OP_EXP2) return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (has_exponential(op->regions[i])) return true;
+    }
+    return false;
+}
+
+// What exponentials are taken of is about as large as the largest input.
+static double greatest_input(const struct bound *bound)
+{
+    double greatest = 0;
+    for (int i = 0; i < bound->kernel->param_count; i++) {
+        if (bound->kernel->params[i].kind != PARAM_IN || !bound->tensors[i].block || !ir_type_is_float(bound->views[i].type)) continue;
+        int64_t elements = tensor_elements(&bound->views[i]);
+        for (int64_t j = 0; j < elements; j++) {
+            double value = fabs(tensor_get(&bound->views[i], j).number);
+            if (isfinite(value) && value > greatest) greatest = value;
+        }
+    }
+    return greatest;
+}
+
 static void compare_output(struct running *running, struct run_output *output, bool sampled, struct compare_options options)
 {
     struct stores stores = {0};
@@ -267,6 +292,7 @@ struct status check_outputs(struct running *running)
     if (!status.ok) return status;
     struct compare_options options = {.reduction_length = longest_sum(running->bound, running->bound->kernel->body, 0)};
     options.magnitude = inputs_size(running->bound) * sqrt((double)options.reduction_length);
+    if (has_exponential(running->bound->kernel->body)) options.exponent = greatest_input(running->bound);
     for (int i = 0; i < running->result->output_count; i++)
         compare_output(running, &running->result->outputs[i], rows != NULL, options);
     return STATUS_OK;

@@ -181,6 +181,7 @@ struct compare_options {
     bool rounded;              // an integer made from a floating number: off by one is no fault
     bool sampled;              // where the reference is poison nothing was computed: not compared
     double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
+    double exponent;           // the greatest argument of an exponential, whose own rounding its result multiplies; 0: none
     double scale;              // 0: 1; multiplies the tolerance
 };
 struct comparison {
@@ -193,7 +194,8 @@ struct comparison {
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };
 // Floating elements may differ by
-//   4 u |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and of what it computes in,
+//   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
+// of what it computes in,
 // RMS that of the reference's finite elements. NaN and infinities must agree; integers too; poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);
