@@ -196,7 +196,44 @@ static bool is_repeated(const struct emitter *emitter, axes_t over, int axis) {
     return false;
 }
 
+// ---------------------------------------------------------------------------------------------- bounds per warp
+
+static bool crosses_warps(const struct emitter *emitter, axes_t over) {
+    for (int a = 0; a < emitter->kernel->axis_count; a++)
+        if ((over & AXIS_BIT(a)) && emitter->lowered->axes[a].warps > 1)
+            return true;
+    return false;
+}
+
+// All warps of the block have to come by: a reduction across warps, a scan, an effect between barriers.
+static bool has_barrier(const struct emitter *emitter, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_SCAN || (is_hazard(emitter, op) && op->code != OP_LOAD))
+            return true;
+        if (op->code == OP_REDUCE && !op->results[0]->partial && crosses_warps(emitter, op->over))
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_barrier(emitter, op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+// A bound of loops in which warps needn't wait for each other: each warp runs to its own.
+static bool is_warp_bound(const struct emitter *emitter, const struct ir_op *op) {
+    const struct users *users = &emitter->users[op->results[0]->id];
+    if (op->reduction != RED_MAX || !users->count)
+        return false;
+    for (int i = 0; i < users->count; i++) {
+        const struct ir_op *loop = users->ops[i];
+        if (loop->code != OP_FOR || loop->operands[1] != op->results[0] || has_barrier(emitter, loop->regions[0]))
+            return false;
+    }
+    return true;
+}
+
 void finish_reduction(struct emitter *emitter, const struct ir_op *op) {
+    bool warp_bound = is_warp_bound(emitter, op);
     if (op->results[0]->partial || !emitter->cuda)
         return;
     for (int pass = 0; pass < 2; pass++)
@@ -206,7 +243,7 @@ void finish_reduction(struct emitter *emitter, const struct ir_op *op) {
                 continue;
             if (pass == 0 && layout->lanes > 1)
                 cross_lanes(emitter, op, layout);
-            if (pass == 1 && layout->warps > 1)
+            if (pass == 1 && layout->warps > 1 && !warp_bound)
                 cross_warps(emitter, op, layout);
         }
 }

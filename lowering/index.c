@@ -220,6 +220,8 @@ static struct ir_value *saturated(struct shortening *s, struct ir_value *value) 
         builder.span = value->def->span;
         builder.line = value->def->line;
     }
+    if (fits(range_of(s, value)))
+        return ir_cast(&builder, TYPE_I32, value);
     struct ir_value *lo = ir_integer(&builder, TYPE_I64, -(int64_t)INDEX_LIMIT);
     struct ir_value *hi = ir_integer(&builder, TYPE_I64, INDEX_LIMIT);
     struct ir_value *clamped = ir_elementwise(&builder, OP_CLAMP, 3, (struct ir_value *[]){value, lo, hi});

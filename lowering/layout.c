@@ -10,7 +10,7 @@
 
 struct contiguity {
     struct ir_kernel *kernel;
-    int count[IR_MAX_AXES];  // accesses whose last index moves by one along the axis
+    int count[IR_MAX_AXES];  // accesses whose last index moves by one along the axis, weighted
 };
 
 // Whether the value grows by exactly one along the axis: INDEX, or a sum of one such and others that lack the axis.
@@ -27,6 +27,14 @@ static bool moves_by_one(const struct ir_value *value, int axis) {
     return in_a != in_b && moves_by_one(in_a ? a : b, axis);
 }
 
+// Accesses inside of loops count for more: eight times for each loop around them.
+static int weight_of(const struct ir_op *op) {
+    int weight = 1;
+    for (const struct ir_op *owner = op->parent->owner; owner && weight < 1 << 18; owner = owner->parent->owner)
+        weight *= owner->code == OP_FOR || owner->code == OP_RANGE ? 8 : 1;
+    return weight;
+}
+
 static void count_access(void *data, struct ir_op *op) {
     struct contiguity *contiguity = data;
     if (op->code != OP_LOAD && op->code != OP_STORE)
@@ -36,7 +44,7 @@ static void count_access(void *data, struct ir_op *op) {
         return;
     for (int a = 0; a < contiguity->kernel->axis_count; a++)
         if (moves_by_one(op->operands[rank - 1], a))
-            contiguity->count[a]++;
+            contiguity->count[a] += weight_of(op);
 }
 
 void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]) {

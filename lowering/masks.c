@@ -104,7 +104,22 @@ static void fold_fact(struct masking *masking, struct ir_op *op, const struct ir
         learn(masking, op->results[0], atom, folded);
 }
 
+static bool are_same_constant(const struct ir_value *a, const struct ir_value *b) {
+    return is_constant(a) && is_constant(b) && a->type == b->type && a->def->integer == b->def->integer && a->def->number == b->def->number;
+}
+
+// `c ? x : 0` where x is a load that is 0 unless c already: the load itself.
+static void drop_known_choice(struct masking *masking, struct ir_op *op) {
+    struct ir_value *known = op->code == OP_SELECT ? fact_at(masking, op->operands[1], op->operands[0]) : NULL;
+    if (!known || is_constant(op->operands[1]) || !are_same_constant(known, op->operands[2]))
+        return;
+    op->code = OP_BROADCAST;
+    op->operands[0] = op->operands[1];
+    op->operand_count = 1;
+}
+
 static void fold_facts(struct masking *masking, struct ir_op *op) {
+    drop_known_choice(masking, op);
     for (int i = 0; i < op->operand_count; i++)
         for (struct fact *fact = note_of(masking, op->operands[i])->facts; fact; fact = fact->next)
             fold_fact(masking, op, fact->atom);

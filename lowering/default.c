@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A good config from the kernel and its static extents alone.
+//
+// Two axes matter. The *columns* are the axis along which the innermost accesses are contiguous: it gets the lanes, and
+// vectors where its extent is a multiple of them. The *rows* are the deepest other loop: it gets the warps and enough
+// registers that each thread has several loads in flight. Everything else has tiles of one point.
+#include "lowering/axes.h"
+
+enum {
+    THREAD_ELEMENTS = 32,   // elements of a tile per thread: loads in flight against registers
+    ROW_WARPS = 8,
+    WHOLE_COLUMNS = 2048,   // up to this extent a column axis that can't go to the grid is one tile
+    UNKNOWN_EXTENT = 256,
+};
+
+static int64_t greatest_power_in(int64_t value) {  // the greatest power of two that divides it
+    return value ? value & -value : 1;
+}
+
+static int at_most(int64_t value, int limit) {
+    return value < limit ? (int)value : limit;
+}
+
+static int up_to_power(int64_t value, int limit) {
+    int power = 1;
+    while (power < value && power < limit)
+        power *= 2;
+    return power;
+}
+
+static int elements_of(const struct config_axis *axis) {
+    return axis->block / (axis->lanes * axis->warps);
+}
+
+// ---------------------------------------------------------------------------------------------- which axes
+
+static int pick_columns(const struct axis_list *list) {
+    int columns = -1;
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].contiguous && (columns < 0 || list->items[i].contiguous >= list->items[columns].contiguous))
+            columns = i;
+    return columns;
+}
+
+static int deepest_loop(const struct axis_list *list, int columns, bool inner) {
+    int deepest = -1;
+    for (int i = 0; i < list->count; i++)
+        if (i != columns && list->items[i].loops && (list->items[i].inner || !inner) &&
+            (deepest < 0 || list->items[i].depth >= list->items[deepest].depth))
+            deepest = i;
+    return deepest;
+}
+
+// The innermost loop that isn't the columns'. A full axis, whose block is no choice, leaves the warps to any loop.
+static int pick_rows(const struct axis_list *list, int columns) {
+    int rows = deepest_loop(list, columns, true);
+    const struct axis_use *use = columns >= 0 ? &list->items[columns] : NULL;
+    bool whole = use && (use->full || (use->inner && !use->spreadable && !use->jagged));
+    return rows < 0 && whole ? deepest_loop(list, columns, false) : rows;
+}
+
+// ---------------------------------------------------------------------------------------------- their shapes
+
+static void shape_full(struct config_axis *axis, const struct axis_use *use, int *lanes) {
+    axis->block = up_to_power(use->extent, MAX_BLOCK);
+    axis->lanes = use->contiguous ? at_most(axis->block, *lanes) : 1;
+    *lanes /= axis->lanes;
+}
+
+static int widest_vector(const struct axis_use *use, int element_bytes) {
+    int widest = element_bytes >= 8 ? 2 : 16 / element_bytes;
+    return use->extent > 0 && !use->jagged ? at_most(greatest_power_in(use->extent), widest) : 1;
+}
+
+static void shape_columns(struct config_axis *axis, const struct axis_use *use, int element_bytes, int *lanes) {
+    int64_t extent = use->extent > 0 ? use->extent : UNKNOWN_EXTENT;
+    axis->vector = widest_vector(use, element_bytes);
+    axis->lanes = up_to_power((extent + axis->vector - 1) / axis->vector, *lanes);
+    axis->block = axis->vector * axis->lanes;
+    bool whole = use->full || (use->inner && !use->spreadable && use->extent > 0 && use->extent <= WHOLE_COLUMNS);
+    if (whole && up_to_power(extent, MAX_BLOCK) > axis->block)
+        axis->block = up_to_power(extent, MAX_BLOCK);
+    *lanes /= axis->lanes;
+}
+
+static void shape_rows(struct config_axis *axis, int lanes, int elements) {
+    int registers = at_most(THREAD_ELEMENTS / (elements < THREAD_ELEMENTS ? elements : THREAD_ELEMENTS), 8);
+    axis->lanes = lanes;
+    axis->warps = ROW_WARPS;
+    axis->block = lanes * ROW_WARPS * registers;
+}
+
+// Rows of single numbers, one row per warp: nothing but the columns has an inner loop.
+static void shape_top(struct config *config, const struct axis_list *list, int columns) {
+    struct config_axis *axis = &config->axes[columns];
+    if (list->items[columns].top || list->items[columns].spreadable) {
+        axis->warps = ROW_WARPS;
+        axis->block *= ROW_WARPS;
+        return;
+    }
+    axis->block = axis->vector * axis->lanes * 8;
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].top && i != columns) {
+            config->axes[i].warps = config->axes[i].block = ROW_WARPS;
+            return;
+        }
+}
+
+static int smallest_element(const struct ir_kernel *kernel) {
+    int bytes = 8;
+    for (int p = 0; p < kernel->param_count; p++) {
+        const struct ir_param *param = &kernel->params[p];
+        bool counts = param->kind != PARAM_SCALAR && (!param->optional || param->present) && ir_type_is_float(param->type);
+        if (counts && ir_type_bytes(param->type) < bytes)
+            bytes = ir_type_bytes(param->type);
+    }
+    return bytes;
+}
+
+static void set_grid(struct arena *arena, struct config *config, const struct axis_list *list) {
+    config->grid = ARENA_ARRAY(arena, const char *, list->count);
+    for (int i = list->count; i-- > 0;)
+        if (list->items[i].top || list->items[i].spreadable)
+            config->grid[config->grid_count++] = list->items[i].name;
+}
+
+struct config *config_default(struct arena *arena, const struct ir_kernel *kernel) {
+    struct axis_list list = axis_list(kernel);
+    struct config *config = ARENA_NEW(arena, struct config);
+    config->axis_count = list.count;
+    config->axes = ARENA_ARRAY(arena, struct config_axis, list.count);
+    for (int i = 0; i < list.count; i++)
+        config->axes[i] = (struct config_axis){list.items[i].name, 1, 1, 1, 1, 1};
+    int columns = pick_columns(&list), rows = pick_rows(&list, columns), lanes = MAX_LANES;
+    for (int i = 0; i < list.count; i++)
+        if (list.items[i].full && i != columns)
+            shape_full(&config->axes[i], &list.items[i], &lanes);
+    if (columns >= 0)
+        shape_columns(&config->axes[columns], &list.items[columns], smallest_element(kernel), &lanes);
+    if (rows >= 0)
+        shape_rows(&config->axes[rows], lanes, columns >= 0 ? elements_of(&config->axes[columns]) : 1);
+    else if (columns >= 0 && !list.items[columns].full)
+        shape_top(config, &list, columns);
+    set_grid(arena, config, &list);
+    config->peel = true;
+    config->late = true;
+    return config;
+}
