@@ -286,11 +286,16 @@ static void fill_tensor(struct unit *unit, const struct bound_case *bound, int i
         set_element(tensor, i, elements ? elements[i] : poison);
 }
 
-struct status evaluate_case(struct unit *unit, struct bound_case *bound, enum ir_cut cut, uint64_t seed, struct text *printed)
+void reset_case(struct unit *unit, struct bound_case *bound)
 {
     for (int p = 0; p < bound->kernel->param_count; p++) {
         if (bound->tensors[p].data) fill_tensor(unit, bound, p);
     }
+}
+
+struct status evaluate_case(struct unit *unit, struct bound_case *bound, enum ir_cut cut, uint64_t seed, struct text *printed)
+{
+    reset_case(unit, bound);
     struct ir_evaluation evaluation = {
         .bindings = {.dims = bound->dims, .params = bound->scalars},
         .tensors = bound->tensors,

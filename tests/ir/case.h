@@ -40,7 +40,9 @@ struct bound_case {
 };
 // Parses, checks and binds; false with the reason printed. Dimensions that are extents as such are compiled in if `fixed`.
 bool bind_case(struct unit *unit, struct bound_case *bound, const char *folder, const cJSON *description, bool fixed);
-// Arguments as given and outputs as before, then one run.
+// Arguments as given and outputs as before.
+void reset_case(struct unit *unit, struct bound_case *bound);
+// The same, then one run.
 struct status evaluate_case(struct unit *unit, struct bound_case *bound, enum ir_cut cut, uint64_t seed, struct text *printed);
 // Compares every output that the case expects.
 void compare_case(struct unit *unit, const struct bound_case *bound, const char *how);
