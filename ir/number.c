@@ -2,6 +2,7 @@
 // Numbers that the host can work out. In: a value computed from constants, dimensions and scalars. Out: what it is.
 // The one idea: a walk over the graph of operands with a memo and a stack of its own, so that neither shared operands
 // nor long chains cost more than their length.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ir/element.h"
@@ -114,8 +115,10 @@ struct walk {
 
 static void *grown(void *old, size_t count, size_t size) {
     void *data = realloc(old, count * size);
-    if (!data)
-        abort();  // as arenas, the one failure that isn't a value
+    if (!data) {  // as in arenas, the one failure that isn't a value
+        fputs("tilec: out of memory\n", stderr);
+        exit(70);
+    }
     return data;
 }
 
