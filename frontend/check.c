@@ -18,10 +18,11 @@ static bool has_gaps(const struct ast_block *block) {
 }
 
 // Builds the kernel's IR; it may only be used if no errors were reported.
-static struct ir_kernel *build(struct checker *checker, const struct ast_kernel *ast, const struct specialization *specialization) {
+static struct ir_kernel *build(struct checker *checker, const struct ast_kernel *ast, const struct specialization *specialization,
+                               struct arena *arena) {
     checker->specialization = specialization;
     checker->ast = ast;
-    checker->kernel = ir_kernel_new(checker->arena, ast->name.text);
+    checker->kernel = ir_kernel_new(arena, ast->name.text);
     checker->kernel->source = checker->file->source;
     checker->kernel->span = ast->span;
     checker->builder = (struct ir_builder){.kernel = checker->kernel, .region = checker->kernel->body, .span = ast->name.span};
@@ -44,8 +45,9 @@ static struct ir_kernel *build(struct checker *checker, const struct ast_kernel 
 }
 
 static struct checker checker_for(struct arena *arena, const struct ast_file *file, struct diagnostics *diagnostics) {
+    struct complaint **complaints = ARENA_ARRAY(arena, struct complaint *, COMPLAINT_BUCKETS);
     return (struct checker){.arena = arena, .diagnostics = diagnostics, .file = file, .first = diagnostics->count,
-                            .errors = diagnostics->errors};
+                            .errors = diagnostics->errors, .complaints = complaints};
 }
 
 static const struct ast_kernel *find_kernel(const struct ast_file *file, const char *name) {
@@ -66,7 +68,7 @@ struct ir_kernel *frontend_check(struct arena *arena, const struct ast_file *fil
         return NULL;
     }
     check_items(&checker);
-    struct ir_kernel *built = build(&checker, ast, specialization);
+    struct ir_kernel *built = build(&checker, ast, specialization, arena);
     check_sort(&checker);
     return diagnostics->errors == checker.errors ? built : NULL;
 }
@@ -74,6 +76,16 @@ struct ir_kernel *frontend_check(struct arena *arena, const struct ast_file *fil
 // ---------------------------------------------------------------------------------------------- a whole file
 
 enum { COMBINATIONS_MOST = 16 };
+
+// Only what is said about it counts; the IR is thrown away.
+static void try_specialization(struct checker *checker, const struct ast_kernel *ast, const struct specialization *specialization) {
+    struct arena *arena = arena_new();
+    if (!arena)
+        return;
+    build(checker, ast, specialization, arena);
+    checker->kernel = NULL;
+    arena_free(arena);
+}
 
 static void check_combination(struct checker *checker, const struct ast_kernel *ast, unsigned absent) {
     struct specialization specialization = {0};
@@ -87,7 +99,7 @@ static void check_combination(struct checker *checker, const struct ast_kernel *
         optional = optional < 31 ? optional + 1 : optional;
     }
     specialization.absent = names;
-    build(checker, ast, &specialization);
+    try_specialization(checker, ast, &specialization);
 }
 
 // All combinations of up to four; of more, all there, each one alone missing, and all missing.
@@ -118,7 +130,7 @@ static void check_types(struct checker *checker, const struct ast_kernel *ast) {
             enum ir_type given = (enum ir_type)type;
             struct specialization specialization = {
                 .type_count = 1, .type_names = (const char *[]){ast->generics[i].name.text}, .types = &given};
-            build(checker, ast, &specialization);
+            try_specialization(checker, ast, &specialization);
         }
     }
 }

@@ -76,7 +76,7 @@ struct item {  // a const or fn that a file sees
     struct item *next;            // in its bucket
 };
 
-enum { BUCKETS = 256 };  // of every table of names
+enum { BUCKETS = 256, COMPLAINT_BUCKETS = 1024 };  // of a table of names; of the table of complaints
 
 struct file_items {
     const struct ast_file *file;
@@ -107,6 +107,8 @@ struct assignment {
     const char *name;              // of the variable
 };
 
+struct complaint;  // a code and a place (check_report.c)
+
 struct store {
     const struct ir_op *op;
     const struct ast_expr *place;
@@ -114,12 +116,14 @@ struct store {
 };
 
 struct checker {
-    struct arena *arena;
+    struct arena *arena;           // of what outlives the checker: messages. IR and scratch are in the kernel's arena
     struct diagnostics *diagnostics;
     const struct ast_file *file;
     const struct specialization *specialization;
     bool assume;                   // full axes of unknown extents get one, since only messages are asked for
     int first, errors;             // counts of diagnostics and errors before this kernel
+    struct complaint **complaints; // all so far, by place
+    int warnings;                  // so far
 
     const struct ast_kernel *ast;
     struct ir_kernel *kernel;      // NULL while constants are evaluated outside any kernel

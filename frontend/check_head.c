@@ -86,8 +86,8 @@ static enum ir_type check_generic(struct checker *checker, const struct ast_gene
 static void check_generics(struct checker *checker) {
     const struct ast_kernel *ast = checker->ast;
     struct ir_kernel *kernel = checker->kernel;
-    kernel->generic_names = ARENA_ARRAY(checker->arena, const char *, ast->generic_count + 1);
-    kernel->generic_types = ARENA_ARRAY(checker->arena, enum ir_type, ast->generic_count + 1);
+    kernel->generic_names = ARENA_ARRAY(checker->kernel->arena, const char *, ast->generic_count + 1);
+    kernel->generic_types = ARENA_ARRAY(checker->kernel->arena, enum ir_type, ast->generic_count + 1);
     for (int i = 0; i < ast->generic_count; i++) {
         enum ir_type type = check_generic(checker, &ast->generics[i]);
         kernel->generic_names[i] = ast->generics[i].name.text;

@@ -17,8 +17,8 @@ static void carry_add(struct checker *checker, const char *name, struct carry *c
             return;
     }
     int capacity = carry->capacity, count = carry->count;
-    ARENA_PUSH(checker->arena, carry->symbols, count, capacity, symbol);
-    ARENA_PUSH(checker->arena, carry->outer, carry->count, carry->capacity, symbol->value);
+    ARENA_PUSH(checker->kernel->arena, carry->symbols, count, capacity, symbol);
+    ARENA_PUSH(checker->kernel->arena, carry->outer, carry->count, carry->capacity, symbol->value);
 }
 
 void carry_collect(struct checker *checker, const struct ast_block *block, struct carry *carry) {
@@ -34,7 +34,7 @@ void carry_collect(struct checker *checker, const struct ast_block *block, struc
 }
 
 struct ir_value **carry_arguments(struct checker *checker, struct ir_region *region, const struct carry *carry) {
-    struct ir_value **arguments = ARENA_ARRAY(checker->arena, struct ir_value *, carry->count + 1);
+    struct ir_value **arguments = ARENA_ARRAY(checker->kernel->arena, struct ir_value *, carry->count + 1);
     for (int i = 0; i < carry->count; i++) {
         struct symbol *symbol = carry->symbols[i];
         arguments[i] = ir_region_arg(checker->kernel, region, symbol->type, symbol->axes, symbol->name.text);
@@ -44,7 +44,7 @@ struct ir_value **carry_arguments(struct checker *checker, struct ir_region *reg
 }
 
 struct ir_value **carry_current(struct checker *checker, const struct carry *carry) {
-    struct ir_value **values = ARENA_ARRAY(checker->arena, struct ir_value *, carry->count + 1);
+    struct ir_value **values = ARENA_ARRAY(checker->kernel->arena, struct ir_value *, carry->count + 1);
     for (int i = 0; i < carry->count; i++)
         values[i] = carry->symbols[i]->value;
     return values;
@@ -69,7 +69,7 @@ static bool is_changed(int variable, int regions, struct ir_value **arguments[],
 
 static void add_yields(struct checker *checker, struct ir_op *op, int count, const int *kept, int regions,
                        struct ir_value **finals[]) {
-    struct ir_value **values = ARENA_ARRAY(checker->arena, struct ir_value *, count + 1);
+    struct ir_value **values = ARENA_ARRAY(checker->kernel->arena, struct ir_value *, count + 1);
     for (int r = 0; r < regions; r++) {
         if (!finals[r])
             continue;
@@ -85,7 +85,7 @@ static void add_yields(struct checker *checker, struct ir_op *op, int count, con
 void carry_finish(struct checker *checker, struct ir_op *op, int first, const struct carry *carry, int regions,
                   struct ir_value **arguments[], struct ir_value **finals[]) {
     int count = 0;
-    int *kept = ARENA_ARRAY(checker->arena, int, carry->count + 1);
+    int *kept = ARENA_ARRAY(checker->kernel->arena, int, carry->count + 1);
     for (int i = 0; i < carry->count; i++) {
         if (is_changed(i, regions, arguments, finals)) {
             kept[count++] = i;

@@ -172,8 +172,8 @@ static void warn_of_repetition(struct checker *checker, const struct store *stor
 void check_memory_rules(struct checker *checker, bool complete) {
     struct memory memory = {.checker = checker, .complete = complete};
     int count = checker->kernel->param_count;
-    memory.targets = ARENA_ARRAY(checker->arena, struct target, count + 1);
-    memory.stored = ARENA_ARRAY(checker->arena, bool, count + 1);
+    memory.targets = ARENA_ARRAY(checker->kernel->arena, struct target, count + 1);
+    memory.stored = ARENA_ARRAY(checker->kernel->arena, bool, count + 1);
     const struct ir_region *body = checker->kernel->body;
     for (const struct ir_op *op = body->first; op; op = op->next) {
         if (op->code == OP_FOR)

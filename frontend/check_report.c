@@ -8,14 +8,24 @@
 
 #include "frontend/check.h"
 
-static struct diagnostic *repeated(const struct checker *checker, const char *code, struct span span) {
-    for (int i = checker->first; i < checker->diagnostics->count; i++) {
-        struct diagnostic *known = &checker->diagnostics->items[i];
+struct complaint {
+    const char *code;
+    struct span span;
+    struct complaint *next;  // in its bucket
+};
+
+// Whether this place has complained with this code before; from now on it has.
+static bool is_repeated(struct checker *checker, const char *code, struct span span) {
+    struct complaint **bucket = &checker->complaints[(span.begin * 31 + span.end) % COMPLAINT_BUCKETS];
+    for (const struct complaint *known = *bucket; known; known = known->next) {
         bool here = known->span.source == span.source && known->span.begin == span.begin && known->span.end == span.end;
         if (here && !strcmp(known->code, code))
-            return known;
+            return true;
     }
-    return NULL;
+    struct complaint *complaint = ARENA_NEW(checker->arena, struct complaint);
+    *complaint = (struct complaint){code, span, *bucket};
+    *bucket = complaint;
+    return false;
 }
 
 static const char *format_text(struct checker *checker, const char *format, va_list arguments) {
@@ -29,11 +39,14 @@ static const char *format_text(struct checker *checker, const char *format, va_l
     return text;
 }
 
+enum { WARNINGS_MOST = 100 };
+
 static struct diagnostic *report(struct checker *checker, enum severity severity, const char *code, struct span span,
                                  const char *message) {
-    struct diagnostic *unseen = ARENA_NEW(checker->arena, struct diagnostic);
-    if (checker->flooded || repeated(checker, code, span))
-        return unseen;
+    bool enough = severity == SEVERITY_WARNING && checker->warnings >= WARNINGS_MOST;
+    if (checker->flooded || enough || is_repeated(checker, code, span))
+        return ARENA_NEW(checker->arena, struct diagnostic);  // the caller may add to it, unseen
+    checker->warnings += severity == SEVERITY_WARNING;
     struct diagnostic *entry = diagnose(checker->diagnostics, severity, code, span, "%s", message);
     const struct expansion *outermost = checker->expansion;
     while (outermost && outermost->outer)

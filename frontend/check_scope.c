@@ -121,6 +121,8 @@ void check_unknown_name(struct checker *checker, struct ast_name name, const cha
     struct diagnostic *entry = check_error(checker, "E0201", name.span, "there is no %s `%s` here", what, name.text);
     if (nearest.name)
         entry->help = check_printf(checker, "is `%s` meant?", nearest.name);
+    else if (checker->constant)
+        entry->help = "a `const` is made of literals and of constants of its file";
     else if (checker->expansion)
         entry->help = "a `fn` sees its parameters and the constants of its file";
     else if (check_type_named(checker, name.text) != TYPE_NONE)

@@ -337,8 +337,8 @@ static const char *static_help(struct checker *checker, const struct ir_value *v
 static bool takes_part(struct checker *checker, const struct ir_value *value, enum ir_opcode code) {
     int count = 0, capacity = 0;
     const struct ir_value **stack = NULL;
-    bool *seen = ARENA_ARRAY(checker->arena, bool, checker->kernel->value_count);
-    ARENA_PUSH(checker->arena, stack, count, capacity, value);
+    bool *seen = ARENA_ARRAY(checker->kernel->arena, bool, checker->kernel->value_count);
+    ARENA_PUSH(checker->kernel->arena, stack, count, capacity, value);
     while (count) {
         const struct ir_op *op = stack[--count]->def;
         if (op->code == code)
@@ -347,7 +347,7 @@ static bool takes_part(struct checker *checker, const struct ir_value *value, en
             if (seen[op->operands[i]->id])
                 continue;
             seen[op->operands[i]->id] = true;
-            ARENA_PUSH(checker->arena, stack, count, capacity, op->operands[i]);
+            ARENA_PUSH(checker->kernel->arena, stack, count, capacity, op->operands[i]);
         }
     }
     return false;

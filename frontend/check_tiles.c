@@ -17,6 +17,8 @@ struct facts {
 struct rules {
     struct checker *checker;
     struct facts *facts;  // by value id
+    int *visited;         // by value id: the number of the last search that came by
+    int searches;
     bool changed;
 };
 
@@ -46,9 +48,17 @@ static const struct ir_op *yield_of(const struct ir_region *region) {
     return region->last && region->last->code == OP_YIELD ? region->last : NULL;
 }
 
+// Bounds show a cut that they were taken from; that they depend on reductions is what those are for.
+static axes_t exposed_by(const struct rules *rules, const struct ir_value *lo, const struct ir_value *hi) {
+    return (lo ? of(rules, lo).exposed : 0) | (hi ? of(rules, hi).exposed : 0);
+}
+
 // `before`: arguments of the body in front of the carried ones.
 static void flow_loop(struct rules *rules, const struct ir_op *op, axes_t axis, int before) {
     const struct ir_region *body = op->regions[0];
+    axes_t exposed = exposed_by(rules, op->operands[0], op->operands[1]);
+    for (int i = 0; i < before; i++)
+        learn(rules, body->args[i], (struct facts){.exposed = exposed});
     for (int r = op->region_count - 1; r >= 0; r--) {
         for (int i = 0; i < op->result_count; i++) {
             struct facts in = of(rules, op->operands[2 + i]);
@@ -57,8 +67,6 @@ static void flow_loop(struct rules *rules, const struct ir_op *op, axes_t axis, 
         }
         flow_region(rules, op->regions[r]);
     }
-    // Bounds show a cut that they were taken from; that they depend on it is what they are for.
-    axes_t exposed = of(rules, op->operands[0]).exposed | of(rules, op->operands[1]).exposed;
     const struct ir_op *yield = yield_of(body);
     for (int i = 0; i < op->result_count && yield; i++) {
         struct facts out = without(of(rules, yield->operands[i]), axis);
@@ -92,13 +100,28 @@ static axes_t loops_of(const struct rules *rules, axes_t axes) {
     return loops;
 }
 
+// What the bounds of these axes show.
+static axes_t exposed_axes(const struct rules *rules, axes_t axes) {
+    axes_t exposed = 0;
+    for (int axis = 0; axis < rules->checker->kernel->axis_count; axis++) {
+        const struct ir_axis *entry = &rules->checker->kernel->axes[axis];
+        if (axes & AXIS_BIT(axis))
+            exposed |= exposed_by(rules, entry->lo, entry->hi);
+    }
+    return exposed;
+}
+
 static void flow_plain(struct rules *rules, const struct ir_op *op) {
     struct facts facts = {0};
     // Where an assignment happened, the variable holds the new value and nothing of the old one.
     for (int i = op->code == OP_UPDATE ? 1 : 0; i < op->operand_count; i++)
         facts = joined(facts, of(rules, op->operands[i]));
-    if (op->code == OP_REDUCE || op->code == OP_DOT || op->code == OP_SCAN)
+    if (op->code == OP_REDUCE || op->code == OP_DOT || op->code == OP_SCAN) {
         facts.reduced |= loops_of(rules, op->over);
+        facts.exposed |= exposed_axes(rules, op->over);
+    }
+    if (op->code == OP_INDEX)
+        facts.exposed |= exposed_axes(rules, AXIS_BIT(op->axis));
     if (op->code == OP_SCAN)
         facts.scanned |= op->over;
     if (op->code == OP_BEGIN || op->code == OP_END || op->code == OP_ID || op->code == OP_SIZE)
@@ -124,17 +147,16 @@ static void flow_region(struct rules *rules, const struct ir_region *region) {
 
 // Whether `value` is computed from `wanted`: a walk along operands with a stack of its own, for chains may be long.
 struct search {
-    struct arena *arena;
-    bool *seen;
+    struct rules *rules;
     const struct ir_value **stack;
     int depth, capacity;
 };
 
 static void search_push(struct search *search, const struct ir_value *value) {
-    if (search->seen[value->id])
+    if (search->rules->visited[value->id] == search->rules->searches)
         return;
-    search->seen[value->id] = true;
-    ARENA_PUSH(search->arena, search->stack, search->depth, search->capacity, value);
+    search->rules->visited[value->id] = search->rules->searches;
+    ARENA_PUSH(search->rules->checker->kernel->arena, search->stack, search->depth, search->capacity, value);
 }
 
 // An argument or a result of an operation with regions: what is carried in, and what the regions yield.
@@ -153,9 +175,9 @@ static void push_carried(struct search *search, const struct ir_value *value) {
     }
 }
 
-static bool depends_on(const struct rules *rules, const struct ir_value *value, const struct ir_value *wanted) {
-    struct arena *arena = rules->checker->arena;
-    struct search search = {.arena = arena, .seen = ARENA_ARRAY(arena, bool, rules->checker->kernel->value_count)};
+static bool depends_on(struct rules *rules, const struct ir_value *value, const struct ir_value *wanted) {
+    struct search search = {.rules = rules};
+    rules->searches++;
     search_push(&search, value);
     while (search.depth) {
         const struct ir_value *next = search.stack[--search.depth];
@@ -350,7 +372,7 @@ static struct facts condition_facts(const struct rules *rules, const struct ir_o
     return facts;
 }
 
-static void check_assignment_in(const struct rules *rules, const struct assignment *assignment, const struct ir_op *loop) {
+static void check_assignment_in(struct rules *rules, const struct assignment *assignment, const struct ir_op *loop) {
     struct checker *checker = rules->checker;
     axes_t axis = AXIS_BIT(loop->axis);
     const struct ir_value *old = carried_argument(loop, assignment->name), *value = assignment->update->operands[1];
@@ -371,7 +393,7 @@ static void check_assignment_in(const struct rules *rules, const struct assignme
 }
 
 // The loops around that carry the variable; it was declared outside them.
-static void check_assignment(const struct rules *rules, const struct assignment *assignment) {
+static void check_assignment(struct rules *rules, const struct assignment *assignment) {
     for (const struct ir_op *owner = assignment->update->parent->owner; owner; owner = owner->parent->owner) {
         if (owner->code == OP_FOR)
             check_assignment_in(rules, assignment, owner);
@@ -475,14 +497,17 @@ static void name_exposed(const struct rules *rules, struct store *store) {
         store->names |= of(rules, store->op->operands[i]).exposed;
 }
 
+enum { ERRORS_ENOUGH = 200 };  // who has so many knows what to do
+
 void check_tile_rules(struct checker *checker) {
     struct rules rules = {.checker = checker, .changed = true};
-    rules.facts = ARENA_ARRAY(checker->arena, struct facts, checker->kernel->value_count + 1);
+    rules.facts = ARENA_ARRAY(checker->kernel->arena, struct facts, checker->kernel->value_count + 1);
+    rules.visited = ARENA_ARRAY(checker->kernel->arena, int, checker->kernel->value_count + 1);
     while (rules.changed) {
         rules.changed = false;
         flow_region(&rules, checker->kernel->body);
     }
-    for (int i = 0; i < checker->assignment_count; i++)
+    for (int i = 0; i < checker->assignment_count && checker->diagnostics->errors - checker->errors < ERRORS_ENOUGH; i++)
         check_assignment(&rules, &checker->assignments[i]);
     check_accesses(&rules, checker->kernel->body);
     for (int i = 0; i < checker->store_count; i++)
