@@ -35,7 +35,7 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_PTX] = {"ptx", 0, NULL, false, false, NULL, "make PTX, not a cubin"},
     [OPTION_ARG] = {"arg", 0, "NAME=VALUE", true, false, NULL, "an argument: @file.npy, a number or a generator"},
     [OPTION_OUT] = {"out", 0, "NAME=FILE", true, true, NULL, "write an output to a .npy file"},
-    [OPTION_DEVICE] = {"device", 0, "DEVICE", false, false, "cpu reference", "cpu (emitted C) or reference (the evaluator); otherwise cpu"},
+    [OPTION_DEVICE] = {"device", 0, "DEVICE", false, false, "cpu cuda reference", "cpu (emitted C), cuda or cuda:N (a GPU), or reference (the evaluator); otherwise cpu"},
     [OPTION_CHECK] = {"check", 0, NULL, false, false, NULL, "compare the outputs with the reference evaluator"},
     [OPTION_SAVE_ARGS] = {"save-args", 0, "DIR", false, true, NULL, "write every argument to this folder as NAME.npy"},
     [OPTION_SEED] = {"seed", 0, "N", false, false, NULL, "of generated data or random configs; otherwise 0"},

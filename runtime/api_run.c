@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilec.h: running. In: a program, arguments in words, a device. Out: outputs, checks and files, by run.c; what runs
-// the kernel, the CPU target or the evaluator, is chosen here.
+// the kernel, the CPU target, a GPU or the evaluator, is chosen here.
 #include <math.h>
 #include <string.h>
 
+#include "runtime/cuda.h"
 #include "runtime/data.h"
 #include "runtime/runtime.h"
 
@@ -12,36 +13,56 @@ struct tilec_run {
     struct run_result result;
 };
 
-// ---------------------------------------------------------------------------------------------- the CPU as executor
+// ---------------------------------------------------------------------------------------------- executors
 
-struct cpu_executor {
+struct executor {
     const struct tilec_run_options *options;
+    int ordinal;  // of the CUDA device
 };
 
-static struct status read_source(struct arena *arena, const char *path, struct cpu_request *request)
+// What both targets are given beside the tensors. The config is read here, since only now the kernel's specialization,
+// and so its defaults, are known.
+struct given {
+    struct config *config;        // NULL: the default
+    const struct source *source;  // NULL: the emitted text
+};
+
+static struct status read_given(struct arena *arena, const struct ir_kernel *kernel, const struct tilec_run_options *options, struct given *given)
 {
     const char *reason = NULL;
-    const struct source *source = path ? source_read(arena, path, &reason) : NULL;
-    if (!path) return STATUS_OK;
-    if (!source) return status_failed(arena, "usage.file", "can't read %s: %s", path, reason);
-    request->source = source->text;
-    request->source_length = source->length;
+    *given = (struct given){0};
+    struct status status = options->config ? config_load(arena, kernel, options->config, &given->config) : STATUS_OK;
+    if (!status.ok || !options->source) return status;
+    given->source = source_read(arena, options->source, &reason);
+    if (!given->source) return status_failed(arena, "usage.file", "can't read %s: %s", options->source, reason);
     return STATUS_OK;
 }
 
-// The config is read here, since only now the kernel's specialization, and so its defaults, are known.
 static struct status execute_on_cpu(void *data, struct arena *arena, const struct ir_kernel *kernel, struct ir_tensor *tensors,
                                     const struct ir_bindings *bindings)
 {
-    const struct cpu_executor *executor = data;
+    const struct executor *executor = data;
     const struct tilec_run_options *options = executor->options;
-    struct config *config = NULL;
-    struct cpu_request request = {
-        .kernel = kernel, .bindings = *bindings, .tensors = tensors, .checked = options->checked, .keep = options->keep};
-    struct status status = options->config ? config_load(arena, kernel, options->config, &config) : STATUS_OK;
-    if (status.ok) status = read_source(arena, options->source, &request);
-    request.config = config;
+    struct given given;
+    struct status status = read_given(arena, kernel, options, &given);
+    const struct cpu_request request = {
+        .kernel = kernel, .config = given.config, .bindings = *bindings, .tensors = tensors, .checked = options->checked,
+        .source = given.source ? given.source->text : NULL, .source_length = given.source ? given.source->length : 0, .keep = options->keep};
     return status.ok ? cpu_execute(arena, &request) : status;
+}
+
+static struct status execute_on_cuda(void *data, struct arena *arena, const struct ir_kernel *kernel, struct ir_tensor *tensors,
+                                     const struct ir_bindings *bindings)
+{
+    const struct executor *executor = data;
+    const struct tilec_run_options *options = executor->options;
+    struct given given;
+    struct status status = read_given(arena, kernel, options, &given);
+    const struct cuda_request request = {
+        .kernel = kernel, .config = given.config, .bindings = *bindings, .index64 = plan_demands(kernel, bindings, tensors).index64,
+        .checked = options->checked, .source = given.source ? given.source->text : NULL,
+        .source_length = given.source ? given.source->length : 0, .keep = options->keep};
+    return status.ok ? cuda_execute(arena, executor->ordinal, &request, tensors) : status;
 }
 
 // ---------------------------------------------------------------------------------------------- the job
@@ -70,17 +91,17 @@ static struct bind_request bind_request_of(const tilec_program *program, const s
 static struct status run_job(tilec_run *job, const tilec_program *program, const struct tilec_run_options *options,
                              struct diagnostics *diagnostics)
 {
-    struct cpu_executor executor = {options};
+    struct executor executor = {.options = options};
     const char *device = options->device ? options->device : "cpu";
-    bool reference = strcmp(device, "reference") == 0;
-    if (!reference && strcmp(device, "cpu") != 0)
-        return status_failed(job->arena, "usage.device", "there is no device %s; there are cpu and reference", device);
+    bool reference = strcmp(device, "reference") == 0, cuda = cuda_device_named(device, &executor.ordinal);
+    if (!reference && !cuda && strcmp(device, "cpu") != 0)
+        return status_failed(job->arena, "usage.device", "there is no device %s; there are cpu, cuda, cuda:N and reference", device);
     if (reference && (options->config || options->source || options->keep))
         return status_failed(job->arena, "usage.device", "the reference evaluator takes no config, source or kept text");
     const struct run_request request = {
         .bind = bind_request_of(program, options),
         .device = device,
-        .execute = reference ? NULL : execute_on_cpu,
+        .execute = reference ? NULL : cuda ? execute_on_cuda : execute_on_cpu,
         .execute_data = &executor,
         .check = options->check,
         .out_count = options->out_count,

@@ -11,7 +11,7 @@
 //   check.…     a comparison failed                              1
 //   evaluate.…  the reference evaluator found a fault            1
 //   missing.…   no C compiler, no NVRTC, no device               3
-//   lowering.…  codegen.…   the config can't be done             4
+//   lowering.…  codegen.…  limits.…   the config can't be done   4
 //   launch.… file.… memory.… device.…   an argument is wrong or too large, a launch failed   5
 //   internal.…  tilec is wrong                                  70
 //   interrupted.…                                              130
@@ -23,6 +23,22 @@
 
 // A status that isn't ok, its reason printf-formatted into `arena`.
 struct status status_failed(struct arena *arena, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// ---------------------------------------------------------------------------------------------- launch plans (plan.c)
+
+// What actual tensors demand of the code: which variant is lowered.
+struct plan_demands {
+    bool index64;        // an extent or a count of elements is near 2^31 or over it
+    uint64_t unaligned;  // bit p: parameter p's address isn't a multiple of 16
+};
+// `tensors` by parameter index, `data` an address of host or device.
+struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors);
+// Whether the plan's code may run on them. Not ok: launch.index, launch.unaligned.
+struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,
+                         const struct ir_bindings *bindings, const struct ir_tensor *tensors);
+// The values of a launch's arguments as cuLaunchKernel takes them: pointers to values in the arena.
+void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
+                      const struct ir_tensor *tensors);
 
 // ---------------------------------------------------------------------------------------------- the CPU target (cpu.c)
 

@@ -142,8 +142,8 @@ tilec_result status_result(const struct status *status)
     } words[] = {
         {"usage.", TILEC_USAGE},    {"write.", TILEC_WRONG},        {"config.", TILEC_WRONG},     {"program.", TILEC_WRONG},
         {"check.", TILEC_WRONG},    {"evaluate.", TILEC_WRONG},     {"missing.", TILEC_MISSING},  {"lowering.", TILEC_NO_CONFIG},
-        {"codegen.", TILEC_NO_CONFIG}, {"launch.", TILEC_LAUNCH},   {"file.", TILEC_LAUNCH},      {"memory.", TILEC_LAUNCH},
-        {"device.", TILEC_LAUNCH},      {"interrupted.", TILEC_INTERRUPTED},
+        {"codegen.", TILEC_NO_CONFIG}, {"limits.", TILEC_NO_CONFIG}, {"launch.", TILEC_LAUNCH},   {"file.", TILEC_LAUNCH},
+        {"memory.", TILEC_LAUNCH},  {"device.", TILEC_LAUNCH},      {"interrupted.", TILEC_INTERRUPTED},
     };
     if (status->ok) return TILEC_OK;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -176,10 +176,10 @@ struct tilec_run_options {
     int dynamic_count;
     const char *const *dynamics;  // dimensions to leave open
     uint64_t seed;                // of the generators
-    const char *device;           // "cpu" or "reference"; NULL: cpu
-    const char *config;           // a config's path, for the CPU target; NULL: the default
-    const char *source;           // a path of C text to build in place of the emitted one
-    const char *keep;             // a folder for the emitted C
+    const char *device;           // "cpu", "cuda", "cuda:1" or "reference"; NULL: cpu
+    const char *config;           // a config's path; NULL: the default
+    const char *source;           // a path of C or CUDA C text to build in place of the emitted one
+    const char *keep;             // a folder for the emitted C or CUDA C
     int check;                    // compare with the reference evaluator
     int checked;                  // asserts and index checks
     int trusting;                 // offsets and lengths aren't validated

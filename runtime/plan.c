@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a launch plan and actual tensors. Out: whether they go together, and the values of a launch's arguments.
+// What the CPU target and CUDA have in common: both take arguments as an array of pointers to values.
+#include "runtime/build.h"
+
+// Rounding a range up to whole tiles, and a tile's own points, must stay below 2^31 too.
+enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
+
+static int64_t elements(const struct ir_tensor *tensor)
+{
+    int64_t count = 1;
+    for (int i = 0; i < tensor->rank; i++) count *= tensor->shape[i];
+    return count;
+}
+
+static bool needs_index64(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors)
+{
+    for (int i = 0; i < kernel->dim_count; i++)
+        if (bindings->dims[i] > NARROW_LIMIT) return true;
+    for (int i = 0; i < kernel->param_count; i++) {
+        if (kernel->params[i].kind == PARAM_SCALAR || !tensors[i].data) continue;
+        if (elements(&tensors[i]) > NARROW_LIMIT) return true;
+        for (int j = 0; j < tensors[i].rank; j++)
+            if (tensors[i].shape[j] > NARROW_LIMIT) return true;
+    }
+    return false;
+}
+
+// Bit p: parameter p's address isn't a multiple of 16.
+static uint64_t unaligned_params(const struct ir_kernel *kernel, const struct ir_tensor *tensors)
+{
+    uint64_t unaligned = 0;
+    for (int i = 0; i < kernel->param_count && i < 64; i++)
+        if (kernel->params[i].kind != PARAM_SCALAR && (uintptr_t)tensors[i].data % 16) unaligned |= (uint64_t)1 << i;
+    return unaligned;
+}
+
+struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors)
+{
+    return (struct plan_demands){.index64 = needs_index64(kernel, bindings, tensors), .unaligned = unaligned_params(kernel, tensors)};
+}
+
+struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,
+                         const struct ir_bindings *bindings, const struct ir_tensor *tensors)
+{
+    struct plan_demands demands = plan_demands(kernel, bindings, tensors);
+    if (plan->index32 && demands.index64)
+        return status_failed(arena, "launch.index", "the code has 32-bit indices and an extent or a count of elements here is over %d", NARROW_LIMIT);
+    uint64_t unaligned = plan->aligned & demands.unaligned;
+    for (int i = 0; i < kernel->param_count && i < 64; i++)
+        if (unaligned >> i & 1)
+            return status_failed(arena, "launch.unaligned", "the code needs %s at a multiple of 16 bytes", kernel->params[i].name);
+    return STATUS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- arguments
+
+union slot {
+    void *pointer;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+};
+
+static union slot scalar_slot(enum ir_type type, struct ir_scalar value)
+{
+    union slot slot = {0};
+    if (type == TYPE_F64) slot.f64 = value.number;
+    else if (ir_type_is_float(type)) slot.f32 = (float)ir_round_to(type, value.number);
+    else if (type == TYPE_I64) slot.i64 = value.integer;
+    else slot.i32 = (int32_t)value.integer;
+    return slot;
+}
+
+static union slot argument_slot(const struct launch_argument *argument, const struct ir_bindings *bindings,
+                                const struct ir_tensor *tensors)
+{
+    if (argument->kind == ARGUMENT_TENSOR) return (union slot){.pointer = tensors[argument->index].data};
+    if (argument->kind == ARGUMENT_SCALAR) return scalar_slot(argument->type, bindings->params[argument->index]);
+    return scalar_slot(argument->type, (struct ir_scalar){.integer = bindings->dims[argument->index]});
+}
+
+void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
+                      const struct ir_tensor *tensors)
+{
+    union slot *slots = ARENA_ARRAY(arena, union slot, kernel->argument_count + 1);
+    void **arguments = ARENA_ARRAY(arena, void *, kernel->argument_count + 1);
+    for (int i = 0; i < kernel->argument_count; i++) {
+        slots[i] = argument_slot(&kernel->arguments[i], bindings, tensors);
+        arguments[i] = &slots[i];
+    }
+    return arguments;
+}
