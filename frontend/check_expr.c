@@ -241,8 +241,9 @@ static struct ir_value *conjunction(struct checker *checker, struct guard *guard
     return guard->conjunction;
 }
 
+// In a dead branch nothing is needed, and what is built there can't be kept for later loads.
 struct ir_value *check_predicate(struct checker *checker) {
-    return checker->guard ? conjunction(checker, checker->guard) : NULL;
+    return checker->guard && !checker->dead ? conjunction(checker, checker->guard) : NULL;
 }
 
 static struct operand check_guarded(struct checker *checker, struct ir_value *condition, bool negated,

@@ -47,6 +47,29 @@ static void split(const char *text, size_t length, struct words *words) {
     }
 }
 
+// A kernel with its optional parameters, or without them.
+static void try_kernel(struct tally *tally, struct program *program, const char *name, bool without) {
+    static const char *const dims[] = {"D", "E", "n", "m"};
+    static const int64_t extents[] = {8, 4, 5, 6};
+    const char *absent[16];
+    struct specialization specialization = {.dim_count = 4, .dim_names = (const char **)dims, .dims = (int64_t *)extents, .absent = absent};
+    const struct signature *signature = frontend_signature(program->arena, program->file, name);
+    for (int i = 0; without && signature && i < signature->param_count && specialization.absent_count < 16; i++) {
+        if (signature->params[i].optional)
+            absent[specialization.absent_count++] = signature->params[i].name;
+    }
+    struct ir_kernel *kernel = frontend_check(program->arena, program->file, name, &specialization, &program->diagnostics);
+    struct text complaints = {0};
+    // Other full axes may lack their extents, and that is said.
+    if (!kernel && !program_has(program, "E0221") && !program_has(program, "E0202"))
+        tally->silent++;
+    if (kernel && !ir_verify(kernel, &complaints)) {
+        tally->broken++;
+        printf("# %s is broken: %s", name, complaints.data);
+    }
+    text_free(&complaints);
+}
+
 static void try_text(struct tally *tally, const char *text, size_t length) {
     struct program program = program_parse(text, length, "const LIB = 1; fn lib(x) = x;");
     bool good = frontend_check_file(program.arena, program.file, &program.diagnostics) && !program.diagnostics.errors;
@@ -54,21 +77,9 @@ static void try_text(struct tally *tally, const char *text, size_t length) {
     tally->silent += !good && (!program.diagnostics.count || !program.printed.length);
     tally->passed += good;
     tally->refused += !good;
-    static const char *const dims[] = {"D", "E", "n", "m"};
-    static const int64_t extents[] = {8, 4, 5, 6};
     for (int i = 0; good && i < frontend_kernel_count(program.file); i++) {
-        struct specialization specialization = {.dim_count = 4, .dim_names = (const char **)dims, .dims = (int64_t *)extents};
-        struct ir_kernel *kernel = frontend_check(program.arena, program.file, frontend_kernel_name(program.file, i),
-                                                  &specialization, &program.diagnostics);
-        struct text complaints = {0};
-        // Other full axes may lack their extents, and that is said.
-        if (!kernel && !program_has(&program, "E0221") && !program_has(&program, "E0202"))
-            tally->silent++;
-        if (kernel && !ir_verify(kernel, &complaints)) {
-            tally->broken++;
-            printf("# broken:\n%.*s\n%s", (int)length, text, complaints.data);
-        }
-        text_free(&complaints);
+        try_kernel(tally, &program, frontend_kernel_name(program.file, i), false);
+        try_kernel(tally, &program, frontend_kernel_name(program.file, i), true);
     }
     program_free(&program);
 }
