@@ -21,10 +21,10 @@ def run(*entries):
         build = pathlib.Path(folder)
         (build / "meson-info").mkdir()
         (build / "meson-logs").mkdir()
-        tests = [{"name": name, "protocol": protocol} for name, protocol, _, _ in entries]
+        tests = [{"name": name, "cmd": [name, protocol], "protocol": protocol} for name, protocol, _, _ in entries]
         (build / "meson-info" / "intro-tests.json").write_text(json.dumps(tests))
-        lines = [json.dumps({"name": f"tilec:s / {name}", "result": result, "stdout": output})
-                 for name, _, result, output in entries]
+        lines = [json.dumps({"name": f"tilec:s / {name}", "command": [name, protocol], "result": result, "stdout": output})
+                 for name, protocol, result, output in entries]
         (build / "meson-logs" / "testlog.json").write_text("\n".join(lines))
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -42,6 +42,7 @@ CASES = [
     ("a failed one", [("a", "tap", "FAIL", "ok 1\nnot ok 2\n1..2\n")], "1 passed, 1 failed", 1),
     ("fewer tests than planned", [("a", "tap", "SKIP", "1..3\nok 1\n")], "1 passed, 1 failed", 1),
     ("more tests than planned", [("a", "tap", "ERROR", "1..1\nok 1\nok 2\n")], "2 passed, 1 failed", 1),
+    ("one name in two suites", [("a", "exitcode", "OK", ""), ("a", "tap", "OK", "ok 1\n1..1\n")], "2 passed, 0 failed", 0),
     ("no plan", [("a", "tap", "OK", "ok 1\n")], "1 passed, 1 failed", 1),
     ("a crash after the last test", [("a", "tap", "ERROR", "1..1\nok 1\n")], "1 passed, 1 failed", 1),
     ("all skipped and nothing else", [("a", "tap", "SKIP", "1..0 # SKIP no device\n")], "0 passed, 1 failed, 1 skipped", 1),
