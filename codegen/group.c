@@ -118,8 +118,11 @@ static bool feeds_vector_store(struct emitter *emitter, const struct group *grou
 }
 
 static const char *name_for(struct emitter *emitter, const struct ir_value *value) {
-    if (value->name)
-        return unique_name(emitter, value->name);
+    const struct ir_value *named = value;
+    while (!named->name && !named->region && (named->def->code == OP_CAST || named->def->code == OP_CLAMP))
+        named = named->def->operands[0];
+    if (named->name)
+        return unique_name(emitter, named->name);
     if (value->type == TYPE_BOOL)
         return unique_name(emitter, "inside");
     return unique_name(emitter, ir_type_is_float(value->type) ? "v" : "i");

@@ -8,7 +8,9 @@
 
 enum {
     THREAD_ELEMENTS = 32,   // elements of a tile per thread: loads in flight against registers
-    ROW_WARPS = 8,
+    ROW_WARPS = 16,         // along a loop that reduces
+    TOP_WARPS = 8,          // along what only goes to the grid
+    COLUMN_LANES = 16,      // beside rows: 64 floats of columns, as much of the row as lanes are left
     WHOLE_COLUMNS = 2048,   // up to this extent a column axis that can't go to the grid is one tile
     UNKNOWN_EXTENT = 256,
 };
@@ -72,10 +74,11 @@ static int widest_vector(const struct axis_use *use, int element_bytes) {
     return use->extent > 0 && !use->jagged ? at_most(greatest_power_in(use->extent), widest) : 1;
 }
 
-static void shape_columns(struct config_axis *axis, const struct axis_use *use, int element_bytes, int *lanes) {
+static void shape_columns(struct config_axis *axis, const struct axis_use *use, int element_bytes, bool beside_rows, int *lanes) {
     int64_t extent = use->extent > 0 ? use->extent : UNKNOWN_EXTENT;
     axis->vector = widest_vector(use, element_bytes);
-    axis->lanes = up_to_power((extent + axis->vector - 1) / axis->vector, *lanes);
+    int most = beside_rows && use->spreadable && axis->vector > 1 && *lanes > COLUMN_LANES ? COLUMN_LANES : *lanes;
+    axis->lanes = up_to_power((extent + axis->vector - 1) / axis->vector, most);
     axis->block = axis->vector * axis->lanes;
     bool whole = use->full || (use->inner && !use->spreadable && use->extent > 0 && use->extent <= WHOLE_COLUMNS);
     if (whole && up_to_power(extent, MAX_BLOCK) > axis->block)
@@ -94,14 +97,14 @@ static void shape_rows(struct config_axis *axis, int lanes, int elements) {
 static void shape_top(struct config *config, const struct axis_list *list, int columns) {
     struct config_axis *axis = &config->axes[columns];
     if (list->items[columns].top || list->items[columns].spreadable) {
-        axis->warps = ROW_WARPS;
-        axis->block *= ROW_WARPS;
+        axis->warps = TOP_WARPS;
+        axis->block *= TOP_WARPS;
         return;
     }
     axis->block = axis->vector * axis->lanes * 8;
     for (int i = 0; i < list->count; i++)
         if (list->items[i].top && i != columns) {
-            config->axes[i].warps = config->axes[i].block = ROW_WARPS;
+            config->axes[i].warps = config->axes[i].block = TOP_WARPS;
             return;
         }
 }
@@ -136,7 +139,7 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
         if (list.items[i].full && i != columns)
             shape_full(&config->axes[i], &list.items[i], &lanes);
     if (columns >= 0)
-        shape_columns(&config->axes[columns], &list.items[columns], smallest_element(kernel), &lanes);
+        shape_columns(&config->axes[columns], &list.items[columns], smallest_element(kernel), rows >= 0, &lanes);
     if (rows >= 0)
         shape_rows(&config->axes[rows], lanes, columns >= 0 ? elements_of(&config->axes[columns]) : 1);
     else if (columns >= 0 && !list.items[columns].full)

@@ -14,6 +14,9 @@ struct range {
 
 static const struct range ANY = {INT64_MIN, INT64_MAX};
 
+// What is computed from numbers below INDEX_LIMIT, to within a few tiles, is still a bound that positions in 32 bits reach.
+#define BOUND_LIMIT (INDEX_LIMIT + (1 << 18))
+
 struct shortening {
     struct pass_context *context;
     struct ir_kernel *kernel;
@@ -69,7 +72,10 @@ static struct range combine(enum ir_opcode code, struct range a, struct range b)
     case OP_MIN: return (struct range){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
     case OP_MAX: return (struct range){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
     case OP_DIV: return a.lo >= 0 && b.lo >= 0 ? (struct range){0, a.hi} : ANY;
-    case OP_MOD: return a.lo >= 0 && b.lo >= 0 ? (struct range){0, a.hi < b.hi ? a.hi : b.hi} : ANY;
+    case OP_MOD:
+        if (b.lo <= 0)
+            return ANY;
+        return (struct range){a.lo >= 0 ? 0 : a.lo > -b.hi ? a.lo : -b.hi, a.hi < b.hi ? a.hi : b.hi};
     case OP_CDIV: return a.lo >= 0 && b.lo > 0 ? (struct range){0, a.hi} : ANY;
     default: return ANY;
     }
@@ -85,7 +91,7 @@ static struct range position_range(const struct shortening *s, const struct ir_o
     else if (first)
         lo = range_of(s, first);
     struct range hi = range_of(s, axis->hi);
-    if (hi.hi > INDEX_LIMIT)
+    if (hi.hi > BOUND_LIMIT)
         return ANY;
     if (lo.lo < 0)
         return ANY;
@@ -174,7 +180,7 @@ static void shorten_bound(void *data, struct ir_op *loop) {
     if (loop->code != OP_FOR)
         return;
     struct ir_value *hi = loop->operands[1];
-    if (!indexes_tensor(s->kernel, loop) || hi->type != TYPE_I64 || range_of(s, hi).hi <= INDEX_LIMIT)
+    if (!indexes_tensor(s->kernel, loop) || hi->type != TYPE_I64 || range_of(s, hi).hi <= BOUND_LIMIT)
         return;
     struct ir_op *def = hi->region ? NULL : hi->def;
     if (def && def->code == OP_REDUCE && def->reduction == RED_MAX) {

@@ -55,9 +55,9 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     struct ir_value *lo = loop->operands[0], *hi = loop->operands[1];
     struct ir_value *block = ir_integer(&before, TYPE_I64, context->out->axes[axis].block);
     struct ir_value *span = ir_binary(&before, OP_SUB, hi, lo);
-    span = ir_binary(&before, OP_MAX, span, ir_integer(&before, TYPE_I64, 0));
     struct ir_value *full = ir_binary(&before, OP_SUB, span, ir_binary(&before, OP_MOD, span, block));
-    struct ir_value *middle = ir_binary(&before, OP_ADD, lo, full);
+    struct ir_value *middle = ir_binary(&before, OP_ADD, lo, full);  // between hi and lo where the range is empty
+    full->name = middle->name = arena_printf(context->arena, "%s_full", kernel->axes[loop->axis].name);
 
     struct ir_op *main = ir_op_clone(&before, loop, ir_map_new(kernel));
     struct renaming renaming = {kernel, loop->axis, axis};
