@@ -336,6 +336,45 @@ extern "C" void simt_watch_atomic(void *address, size_t bytes, const void *code)
     simt::check(address, bytes, true, true, code);
 }
 
+// Atomics of C, as -fsanitize=thread hands them over. One thread runs at a time, so plain accesses do.
+#define SIMT_FETCH(bits, type, name, operation) \
+    extern "C" type __tsan_atomic##bits##_##name(type *address, type value, int) { \
+        simt_watch_atomic(address, sizeof(type), __builtin_return_address(0)); \
+        type before = *address; \
+        *address = type(operation); \
+        return before; \
+    }
+#define SIMT_EXCHANGE(bits, type, name) \
+    extern "C" int __tsan_atomic##bits##_##name(type *address, type *expected, type value, int, int) { \
+        simt_watch_atomic(address, sizeof(type), __builtin_return_address(0)); \
+        bool same = *address == *expected; \
+        if (same) *address = value; \
+        else *expected = *address; \
+        return same; \
+    }
+#define SIMT_ATOMICS(bits, type) \
+    SIMT_FETCH(bits, type, exchange, value) \
+    SIMT_FETCH(bits, type, fetch_add, before + value) \
+    SIMT_FETCH(bits, type, fetch_sub, before - value) \
+    SIMT_FETCH(bits, type, fetch_and, before &value) \
+    SIMT_FETCH(bits, type, fetch_or, before | value) \
+    SIMT_FETCH(bits, type, fetch_xor, before ^ value) \
+    SIMT_EXCHANGE(bits, type, compare_exchange_strong) \
+    SIMT_EXCHANGE(bits, type, compare_exchange_weak) \
+    extern "C" type __tsan_atomic##bits##_load(type *address, int) { \
+        simt_watch_atomic(address, sizeof(type), __builtin_return_address(0)); \
+        return *address; \
+    } \
+    extern "C" void __tsan_atomic##bits##_store(type *address, type value, int) { \
+        simt_watch_atomic(address, sizeof(type), __builtin_return_address(0)); \
+        *address = value; \
+    }
+SIMT_ATOMICS(8, uint8_t)
+SIMT_ATOMICS(16, uint16_t)
+SIMT_ATOMICS(32, uint32_t)
+SIMT_ATOMICS(64, uint64_t)
+extern "C" void __tsan_atomic_thread_fence(int) {}
+
 // What -fsanitize=alignment,bounds,… calls: the place comes first in its description of the fault.
 struct simt_undefined_place {
     const char *file;
