@@ -97,7 +97,8 @@ static const struct plain plains[] = {
     {"tile_silu", NULL, "double tile_silu(double x) {\n    return x / (1.0 + exp(-x));\n}\n", NULL},
     {"tile_geluf", NULL, "float tile_geluf(float x) {\n    return 0.5f * x * (1.0f + erff(x * 0.70710678f));\n}\n", NULL},
     {"tile_gelu", NULL, "double tile_gelu(double x) {\n    return 0.5 * x * (1.0 + erf(x * 0.70710678118654752));\n}\n", NULL},
-    {"tile_shl_i64", NULL, "long long tile_shl_i64(long long a, long long n) {\n    return n < 0 || n > 63 ? 0 : (long long)((unsigned long long)a << n);\n}\n", NULL},
+    {"tile_shl_i64", NULL,
+     "long long tile_shl_i64(long long a, long long n) {\n    return n < 0 || n > 63 ? 0 : (long long)((unsigned long long)a << n);\n}\n", NULL},
     {"tile_shr_i64", NULL, "long long tile_shr_i64(long long a, long long n) {\n    return a >> (n < 0 || n > 63 ? 63 : n);\n}\n", NULL},
 };
 
@@ -448,7 +449,9 @@ static const char *atomic_helper(struct emitter *emitter, const char *name) {
         return NULL;
     const char *step = combine_text(emitter, reduction, type, "before", "v");
     if (type == TYPE_I32 || type == TYPE_I64)
-        step = reduction == RED_SUM ? print(emitter, "(%s)((unsigned %s)before + (unsigned %s)v)", register_type(type), register_type(type), register_type(type)) : step;
+        step = reduction == RED_SUM ? print(emitter, "(%s)((unsigned %s)before + (unsigned %s)v)", register_type(type),
+                                            register_type(type), register_type(type))
+                                    : step;
     if (!emitter->cuda)
         return cpu_atomic(emitter, name, type, step);
     const char *function = reduction == RED_SUM ? "atomicAdd" : reduction == RED_MAX ? "atomicMax" : "atomicMin";

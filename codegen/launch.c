@@ -226,7 +226,9 @@ static void add_parameter(struct emitter *emitter, struct signature *signature, 
     const char *comma = signature->count ? ", " : "";
     signature->parameters = print(emitter, "%s%s%s%s%s", signature->parameters, comma, type, restricted, name);
     signature->names = print(emitter, "%s%s%s", signature->names, comma, name);
-    signature->unpacking = print(emitter, "%s    %s %s = *(%s *)arguments[%d];\n", signature->unpacking, type, name, print(emitter, pointer ? "%sconst" : "const %s", type), signature->count);
+    const char *pointee = print(emitter, pointer ? "%sconst" : "const %s", type);
+    signature->unpacking = print(emitter, "%s    %s %s = *(%s *)arguments[%d];\n", signature->unpacking, type, name, pointee,
+                                 signature->count);
     plan->arguments[signature->count++] = argument;
 }
 
@@ -367,7 +369,8 @@ void write_fill(struct emitter *emitter, int param, const char *name, struct lau
     if (output->type == TYPE_F16 || output->type == TYPE_BF16)
         value = print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store", ir_type_name(output->type))), value);
     line(emitter, "const long long tile_count = %s, tile_end = ((long long)%s + 1) * %d;", count, emitter->cuda ? "blockIdx.x" : "block", FILL_BLOCK);
-    line(emitter, "for (long long tile_at = (long long)%s * %d%s; tile_at < tile_end && tile_at < tile_count; tile_at += %d)", emitter->cuda ? "blockIdx.x" : "block",
+    line(emitter, "for (long long tile_at = (long long)%s * %d%s; tile_at < tile_end && tile_at < tile_count; tile_at += %d)",
+         emitter->cuda ? "blockIdx.x" : "block",
          FILL_BLOCK, emitter->cuda ? " + threadIdx.x" : "", emitter->cuda ? FILL_THREADS : 1);
     line(emitter, "    %s[tile_at] = %s;", emitter->param_names[param], value);
     plan->threads = emitter->cuda ? FILL_THREADS : 1;

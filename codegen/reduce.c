@@ -163,7 +163,8 @@ static void cross_lanes(struct emitter *emitter, const struct ir_op *op, const s
     open_loops(emitter, &dims, 0, dims.count);
     target = subscript_text(emitter, name, &dims);
     if (is_position(op))
-        line(emitter, "%s(&%s, &%s, %d, %d);", function, subscript_text(emitter, print(emitter, "%s_value", name), &dims), target, layout->lanes, 1 << layout->lane_shift);
+        line(emitter, "%s(&%s, &%s, %d, %d);", function, subscript_text(emitter, print(emitter, "%s_value", name), &dims),
+             target, layout->lanes, 1 << layout->lane_shift);
     else
         line(emitter, "%s = %s(%s, %d, %d);", target, function, target, layout->lanes, 1 << layout->lane_shift);
     close_loops(emitter, dims.count);
@@ -182,8 +183,10 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
         open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", offset, offset, count, offset, batch);
     }
     const char *values = is_position(op) ? print(emitter, "%s, ", first_element(emitter, print(emitter, "%s_value", name), &dims, offset)) : "";
-    const char *length = batch < count ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch) : print(emitter, "%d", count);
-    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset), length, layout->warps, 1 << layout->warp_shift);
+    const char *length = batch < count ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch)
+                                       : print(emitter, "%d", count);
+    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset), length,
+         layout->warps, 1 << layout->warp_shift);
     if (batch < count)
         close_brace(emitter);
 }
@@ -283,7 +286,8 @@ static void scan_registers(struct emitter *emitter, const struct ir_op *op, cons
         int bytes = type == TYPE_I64 || type == TYPE_F64 ? 8 : 4;
         need_shared(emitter, 32LL * emitter->lowered->warps * bytes);
         const char *function = helper(emitter, print(emitter, "tile_scan_%s_%s", ir_reduction_name(op->reduction), type_suffix(type)));
-        line(emitter, "%s %s = %s(&%s, tile_shared, %d, %d, %d, %d);", ctype, before, function, run, layout->lanes, 1 << layout->lane_shift, layout->warps, 1 << layout->warp_shift);
+        line(emitter, "%s %s = %s(&%s, tile_shared, %d, %d, %d, %d);", ctype, before, function, run, layout->lanes,
+             1 << layout->lane_shift, layout->warps, 1 << layout->warp_shift);
         line(emitter, "%s = %s;", before, combine_text(emitter, op->reduction, type, carry, before));
     }
     open_loops(emitter, along, registers, along->count);

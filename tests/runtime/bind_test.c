@@ -263,7 +263,8 @@ static void wrong_files(struct tap *tap)
            ARGUMENTS(x, array(&program, "offsets", TYPE_I32, SHAPE(3), (double[]){0, 80, 101})));
     ANSWER("launch.offsets", "'offsets' is empty: offsets need at least one element",
            ARGUMENTS(x, array(&program, "offsets", TYPE_I32, SHAPE(0), NULL)));
-    ANSWER("launch.dimension", "two arguments disagree about M: 'x' (dimension 2) says M = 4, --dim says M = 5", ARGUMENTS(x, "offsets=zeros"), DIMS("B=1", "M=5"));
+    ANSWER("launch.dimension", "two arguments disagree about M: 'x' (dimension 2) says M = 4, --dim says M = 5",
+           ARGUMENTS(x, "offsets=zeros"), DIMS("B=1", "M=5"));
     ANSWER("", "", ARGUMENTS(x, array(&program, "offsets", TYPE_I64, SHAPE(3), (double[]){3, 80, 80})));  // slack on both sides
     ANSWER("", "", ARGUMENTS(x, array(&program, "offsets", TYPE_I64, SHAPE(1), (double[]){0})));          // no rows
     const char *command = arena_printf(tap->arena, "truncate -s -3 '%s/x.npy'", program.folder);
@@ -312,7 +313,8 @@ static void lengths_of_rows(struct tap *tap)
     const char *lengths = array(&program, "lengths", TYPE_I32, SHAPE(2, 3), (double[]){1, 2, 3, 4, -5, 6});
     ANSWER("launch.lengths", "'lengths': row [1, 1] has length -5", ARGUMENTS("x=randn", lengths), DIMS("L=6"));
     lengths = array(&program, "lengths", TYPE_I32, SHAPE(2, 3), (double[]){1, 2, 3, 4, 5, 7});
-    ANSWER("launch.lengths", "'lengths' overruns 'x': row [1, 2] has length 7, but 'x' has 6 elements in dimension 3 (L)", ARGUMENTS("x=randn", lengths), DIMS("L=6"));
+    ANSWER("launch.lengths", "'lengths' overruns 'x': row [1, 2] has length 7, but 'x' has 6 elements in dimension 3 (L)",
+           ARGUMENTS("x=randn", lengths), DIMS("L=6"));
     ANSWER("", "", ARGUMENTS("x=randn", lengths), DIMS("L=7"));
     program_free(&program);
 }
@@ -334,7 +336,8 @@ static void shapes_of_offsets(struct tap *tap)
         const char *offsets = array(&program, "offsets", TYPE_I32, SHAPE(3), (double[]){0, 7, 4});
         ANSWER("launch.offsets", "'offsets': row 1 has length -3: offsets[1] = 7, offsets[2] = 4", ARGUMENTS("x=randn", offsets), DIMS("nnz=9"));
         offsets = array(&program, "offsets", TYPE_I32, SHAPE(3), (double[]){0, 7, 10});
-        ANSWER("launch.offsets", "'offsets' overruns 'x': offsets[2] = 10, but 'x' has 9 elements in dimension 1 (nnz)", ARGUMENTS("x=randn", offsets), DIMS("nnz=9"));
+        ANSWER("launch.offsets", "'offsets' overruns 'x': offsets[2] = 10, but 'x' has 9 elements in dimension 1 (nnz)",
+               ARGUMENTS("x=randn", offsets), DIMS("nnz=9"));
         ANSWER("", "", ARGUMENTS("x=randn", offsets));  // nnz is inferred
         program_free(&program);
     }
