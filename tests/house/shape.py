@@ -26,8 +26,8 @@ def sources(root, suffixes=SOURCE):
 
 
 def test_data(path):
-    """Programs under tests/ that are input, not source: wrong on purpose, or compared byte for byte."""
-    return path.parts[0] == "tests" and path.suffix == ".tile"
+    """Files under tests/ that are input or expected output, not source: wrong on purpose, or compared byte for byte."""
+    return path.parts[0] == "tests" and (path.suffix == ".tile" or "cases" in path.parts)
 
 
 def functions(text):
