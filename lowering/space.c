@@ -135,7 +135,7 @@ static int draw_power(uint64_t *seed, int limit) {  // 1, 2, …, limit, each as
 }
 
 struct budget {
-    int lanes, warps, registers;  // factors that are left to deal out
+    int lanes, warps, registers;  // factors that are left to deal out; what is unrolled counts as registers
 };
 
 static int smaller(int a, int b) {
@@ -156,7 +156,8 @@ static void draw_axis(struct config_axis *axis, const struct axis_use *use, stru
     int registers = use->full ? room : draw_power(seed, smaller(budget->registers, 16));
     budget->registers = budget->registers > registers ? budget->registers / registers : 1;
     axis->block = axis->vector * axis->lanes * axis->warps * registers;
-    axis->unroll = use->loops && use->inner ? draw_power(seed, 4) : 1;
+    axis->unroll = use->loops && use->inner ? draw_power(seed, smaller(budget->registers, 4)) : 1;
+    budget->registers /= axis->unroll;
 }
 
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
