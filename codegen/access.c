@@ -254,3 +254,30 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
     const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
     line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));
 }
+
+// ---------------------------------------------------------------------------------------------- printing
+
+// A C string with nothing in it that printf or the compiler would take for more than text.
+static const char *quoted_text(struct emitter *emitter, const char *string) {
+    struct text text = {0};
+    for (; *string; string++) {
+        unsigned char c = (unsigned char)*string;
+        if (c == '%')
+            text_add(&text, "%%");
+        else if (c == '"' || c == '\\' || c < 32 || c > 126 || c == '?')
+            text_printf(&text, "\\%03o", c);
+        else
+            text_add_bytes(&text, string, 1);
+    }
+    const char *copy = arena_copy(emitter->arena, text.data ? text.data : "", text.length);
+    text_free(&text);
+    return copy;
+}
+
+void write_print(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *value = op->operands[0];
+    bool floating = ir_type_is_float(value->type);
+    const char *guard = effect_guard(emitter, op, axes_touched(op));
+    line(emitter, "%sprintf(\"%s %s\\n\", (%s)%s);", guard, quoted_text(emitter, op->text ? op->text : ""),
+         floating ? "%g" : "%lld", floating ? "double" : "long long", value_text(emitter, value, 14));
+}

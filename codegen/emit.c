@@ -125,6 +125,7 @@ static void write_preface(struct emitter *emitter, const char *version) {
         return;
     line(emitter, "#include <math.h>");
     line(emitter, "#include <stdbool.h>");
+    line(emitter, "#include <stdio.h>");
     line(emitter, "%s", "");
 }
 

@@ -16,7 +16,7 @@ struct segment {
 // ---------------------------------------------------------------------------------------------- which group
 
 static bool is_effect(const struct ir_op *op) {
-    return op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT;
+    return op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT;
 }
 
 static axes_t iteration_axes(const struct ir_op *op) {
@@ -228,6 +228,7 @@ static void write_op(struct emitter *emitter, const struct group *group, const s
     case OP_REDUCE: write_reduction(emitter, op); break;
     case OP_ATOMIC: write_atomic(emitter, op); break;
     case OP_ASSERT: write_assert(emitter, op); break;
+    case OP_PRINT: write_print(emitter, op); break;
     case OP_STORE:
         if (!stores_vectors(emitter, group, op))
             write_store(emitter, op);

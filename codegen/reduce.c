@@ -229,8 +229,11 @@ static bool is_warp_bound(const struct emitter *emitter, const struct ir_op *op)
         return false;
     for (int i = 0; i < users->count; i++) {
         const struct ir_op *loop = users->ops[i];
-        if (loop->code != OP_FOR || loop->operands[1] != op->results[0] || has_barrier(emitter, loop->regions[0]))
+        if (loop->code != OP_FOR || loop->operands[1] != op->results[0])
             return false;
+        for (int r = 0; r < loop->region_count; r++)
+            if (has_barrier(emitter, loop->regions[r]))
+                return false;
     }
     return true;
 }

@@ -128,7 +128,7 @@ struct ir_value {
 // and ir_dot work this out; a predicate makes the condition explicit, and conditions around no longer count.
 //
 // ir_op_new makes an operation's regions too, empty and owned by it.
-//   ASSERT     text                      PRINT: text
+//   ASSERT     text                      PRINT: text, predicated (lowered: then the predicate follows the value)
 struct ir_op {
     enum ir_opcode code;
     struct ir_op *previous, *next;

@@ -260,7 +260,7 @@ static void check_op(struct verifier *verifier, const struct ir_op *op) {
     }
     if (!check_operands(verifier, op) || !check_results(verifier, op))
         return;
-    int arity = ir_ops[op->code].arity;
+    int arity = ir_ops[op->code].arity + (op->code == OP_PRINT && op->predicated ? 1 : 0);
     if (arity >= 0 && op->operand_count != arity) {
         verify_complain(verifier, op, "it has %d operands, not %d", op->operand_count, arity);
         return;

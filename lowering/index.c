@@ -381,6 +381,17 @@ static void apply(void *data, struct ir_op *op) {
         op->regions[0]->args[0]->type = TYPE_I32;
 }
 
+// A fill has its tensor's type, whatever became of the number.
+static void restore_fills(struct ir_kernel *kernel) {
+    for (int p = 0; p < kernel->param_count; p++) {
+        struct ir_value *fill = kernel->params[p].fill;
+        if (!fill || fill->type == kernel->params[p].type)
+            continue;
+        struct ir_builder builder = {.kernel = kernel, .region = kernel->body, .before = fill->def->next};
+        kernel->params[p].fill = ir_cast(&builder, kernel->params[p].type, fill);
+    }
+}
+
 bool lower_index(struct pass_context *context) {
     struct shortening s = {.context = context, .kernel = context->kernel};
     if (context->out->options.index64)
@@ -398,5 +409,6 @@ bool lower_index(struct pass_context *context) {
     walk_ops(context->kernel->body, decide, &decision);
     walk_ops(context->kernel->body, apply, &decision);
     walk_ops(context->kernel->body, rewrite_op, &s);
+    restore_fills(context->kernel);
     return true;
 }

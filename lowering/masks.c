@@ -393,6 +393,15 @@ static void mask_assert(struct masking *masking, struct ir_op *op) {
         op->operands[0] = ir_binary(&builder, OP_LOR, ir_unary(&builder, OP_LNOT, predicate), op->operands[0]);
 }
 
+static void mask_print(struct masking *masking, struct ir_op *op) {
+    struct ir_builder builder = builder_before(masking->kernel, op);
+    struct mask mask;
+    mask_for(masking, &builder, op->operands[0]->axes, 0, true, &mask);
+    struct ir_value *predicate = conjunction(&builder, &mask);
+    if (predicate)
+        set_predicate(masking, op, predicate);
+}
+
 // ---------------------------------------------------------------------------------------------- structure
 
 static void visit_region(struct masking *masking, struct ir_region *region);
@@ -528,6 +537,7 @@ static void visit_op(struct masking *masking, struct ir_op *op) {
     case OP_UPDATE: mask_update(masking, op); break;
     case OP_BROADCAST: note_of(masking, op->results[0])->depth = masking->around.count; break;
     case OP_ASSERT: mask_assert(masking, op); break;
+    case OP_PRINT: mask_print(masking, op); break;
     default:
         if ((ir_ops[op->code].flags & F_ELEMENTWISE) && op->result_count)
             fold_facts(masking, op);
