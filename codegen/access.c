@@ -76,7 +76,8 @@ const char *load_text(struct emitter *emitter, const struct ir_op *op, int *prec
     if (!op->predicated)
         return loaded;
     *precedence = 3;
-    return print(emitter, "%s ? %s : %s", value_text(emitter, predicate_of(op), 4), loaded, constant_text(emitter, type, 0, 0));
+    return print(emitter, "%s ? %s : %s", value_text(emitter, predicate_of(op), 4), loaded,
+                 constant_text(emitter, type, 0, 0));
 }
 
 // ---------------------------------------------------------------------------------------------- vectors
@@ -111,7 +112,8 @@ static bool moves_with(const struct ir_value *value, int axis, int vector) {
     if (def->code != OP_ADD)
         return false;
     const struct ir_value *a = def->operands[0], *b = def->operands[1];
-    return (moves_with(a, axis, vector) && is_multiple(b, vector)) || (moves_with(b, axis, vector) && is_multiple(a, vector));
+    return (moves_with(a, axis, vector) && is_multiple(b, vector)) ||
+           (moves_with(b, axis, vector) && is_multiple(a, vector));
 }
 
 // Whether the predicate is the same for every element of a vector along the axis.
@@ -128,7 +130,8 @@ static bool is_uniform(const struct ir_value *predicate, int axis, int vector) {
 
 int access_width(struct emitter *emitter, const struct ir_op *op, const struct dims *dims) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
-    if (!emitter->cuda || emitter->lowered->options.unaligned || !dims->count || !param->rank || param->type == TYPE_BOOL)
+    if (!emitter->cuda || emitter->lowered->options.unaligned || !dims->count || !param->rank ||
+        param->type == TYPE_BOOL)
         return 1;
     const struct dim *last = &dims->items[dims->count - 1];
     int64_t extent;
@@ -161,7 +164,8 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
     const char *address = vector_address(emitter, op);
     const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, "load", type, width), name, address);
     if (op->predicated) {
-        const char *clear = print(emitter, "%s(%s);", helper(emitter, print(emitter, "tile_clear_%sx%d", type_suffix(type), width)), name);
+        const char *clear = print(emitter, "%s(%s);",
+                                  helper(emitter, print(emitter, "tile_clear_%sx%d", type_suffix(type), width)), name);
         line(emitter, "if (%s) %s", value_text(emitter, predicate_of(op), 1), call);
         line(emitter, "else %s", clear);
     } else {
@@ -213,11 +217,13 @@ static const char *to_storage(struct emitter *emitter, const struct ir_op *op, c
     if (type != TYPE_F16 && type != TYPE_BF16)
         return value_text(emitter, value, 3);
     const struct ir_op *def = value->region ? NULL : value->def;
-    bool rounds = def && def->code == OP_CAST && emitter->forms[value->id].kind == FORM_INLINE && ir_type_is_float(def->operands[0]->type);
+    bool rounds = def && def->code == OP_CAST && emitter->forms[value->id].kind == FORM_INLINE &&
+                  ir_type_is_float(def->operands[0]->type);
     if (rounds)
         value = def->operands[0];
     const char *suffix = value->type == TYPE_F64 ? "_f64" : "";
-    return print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store%s", ir_type_name(type), suffix)), value_text(emitter, value, 1));
+    return print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store%s", ir_type_name(type), suffix)),
+                 value_text(emitter, value, 1));
 }
 
 void write_store(struct emitter *emitter, const struct ir_op *op) {
@@ -245,11 +251,14 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
     const struct ir_value *value = op->operands[param->rank];
     if (param->type == TYPE_BOOL || param->type == TYPE_I8 || param->type == TYPE_U8) {
-        give_up(emitter, "codegen.atomic-type", op->span, "there are no atomics on %s: use i32", ir_type_name(param->type));
+        give_up(emitter, "codegen.atomic-type", op->span, "there are no atomics on %s: use i32",
+                ir_type_name(param->type));
         return;
     }
     emitter->stored |= (uint64_t)1 << op->param;
-    const char *name = print(emitter, "tile_atomic_%s_%s", op->reduction == RED_SUM ? "add" : ir_reduction_name(op->reduction), ir_type_name(param->type));
+    const char *name =
+        print(emitter, "tile_atomic_%s_%s", op->reduction == RED_SUM ? "add" : ir_reduction_name(op->reduction),
+              ir_type_name(param->type));
     const char *guard = effect_guard(emitter, op, axes_touched(op));
     const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
     line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));

@@ -72,7 +72,8 @@ static void prepare(struct emitter *emitter) {
     emitter->users = ARENA_ARRAY(arena, struct users, kernel->value_count + 1);
     note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
-    int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1), *stores = ARENA_ARRAY(arena, int, kernel->param_count + 1);
+    int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1),
+        *stores = ARENA_ARRAY(arena, int, kernel->param_count + 1);
     count_accesses(kernel->body, loads, stores);
     for (int p = 0; p < kernel->param_count; p++)
         emitter->hazards[p] = loads[p] && stores[p];
@@ -91,27 +92,32 @@ static void write_config(struct emitter *emitter) {
     for (int i = 0; i < config->axis_count; i++) {
         const struct config_axis *axis = &config->axes[i];
         int registers = axis->block / (axis->vector * axis->lanes * axis->warps);
-        line(emitter, "//   %s: block %d = vector %d x lanes %d x warps %d x registers %d%s", axis->name, axis->block, axis->vector, axis->lanes,
-             axis->warps, registers, axis->unroll > 1 ? print(emitter, ", unroll %d", axis->unroll) : "");
+        line(emitter, "//   %s: block %d = vector %d x lanes %d x warps %d x registers %d%s", axis->name, axis->block,
+             axis->vector, axis->lanes, axis->warps, registers,
+             axis->unroll > 1 ? print(emitter, ", unroll %d", axis->unroll) : "");
     }
     const char *grid = "";
     for (int i = 0; i < config->grid_count; i++)
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
-    line(emitter, "//   grid %s; strategy %s; peel %s; late %s; min_blocks %d", grid, config_strategy_name(config->strategy),
-         config->peel ? "true" : "false", config->late ? "true" : "false", config->min_blocks);
+    line(emitter, "//   grid %s; strategy %s; peel %s; late %s; min_blocks %d", grid,
+         config_strategy_name(config->strategy), config->peel ? "true" : "false", config->late ? "true" : "false",
+         config->min_blocks);
 }
 
 static void write_specialization(struct emitter *emitter) {
     const struct ir_kernel *kernel = emitter->kernel;
     const char *text = "";
     for (int i = 0; i < kernel->generic_count; i++)
-        text = print(emitter, "%s%s%s = %s", text, *text ? ", " : "", kernel->generic_names[i], ir_type_name(kernel->generic_types[i]));
+        text = print(emitter, "%s%s%s = %s", text, *text ? ", " : "", kernel->generic_names[i],
+                     ir_type_name(kernel->generic_types[i]));
     for (int d = 0; d < kernel->dim_count; d++)
         if (kernel->dims[d].is_static)
-            text = print(emitter, "%s%s%s = %lld", text, *text ? ", " : "", kernel->dims[d].name, (long long)kernel->dims[d].value);
+            text = print(emitter, "%s%s%s = %lld", text, *text ? ", " : "", kernel->dims[d].name,
+                         (long long)kernel->dims[d].value);
     for (int p = 0; p < kernel->param_count; p++)
         if (kernel->params[p].optional)
-            text = print(emitter, "%s%s%s %s", text, *text ? ", " : "", kernel->params[p].present ? "with" : "without", kernel->params[p].name);
+            text = print(emitter, "%s%s%s %s", text, *text ? ", " : "", kernel->params[p].present ? "with" : "without",
+                         kernel->params[p].name);
     const char *width = emitter->lowered->options.index64 ? "64-bit indices" : "32-bit indices";
     line(emitter, "// %s%s%s", text, *text ? "; " : "", width);
 }
@@ -148,7 +154,8 @@ static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
         if (kernel->params[p].kind == PARAM_OUT && kernel->params[p].fill) {
             if (plan->kernel_count)
                 line(emitter, "%s", "");
-            write_fill(emitter, p, print(emitter, "%s_fill_%s", stem, kernel->params[p].name), &plan->kernels[plan->kernel_count++]);
+            write_fill(emitter, p, print(emitter, "%s_fill_%s", stem, kernel->params[p].name),
+                       &plan->kernels[plan->kernel_count++]);
         }
     for (struct ir_op *op = kernel->body->first; op; op = op->next) {
         if (!is_control(op))
@@ -174,7 +181,8 @@ struct emitted *emit(struct arena *arena, const struct lowered *lowered, const c
     emitter.index_type = lowered->options.index64 ? "long long" : "int";
     emitter.status = STATUS_OK;
     if (lowered->kernel->param_count > 64 || lowered->kernel->dim_count > 64)
-        give_up(&emitter, "codegen.parameters", lowered->kernel->span, "a kernel may have 64 parameters and 64 dimensions");
+        give_up(&emitter, "codegen.parameters", lowered->kernel->span,
+                "a kernel may have 64 parameters and 64 dimensions");
     prepare(&emitter);
     emitter.out = &functions;
     if (!emitter.status.code)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Straight-line operations become nests of register loops. Operations over the same register dimensions share a nest as
-// far as their order allows: the loads of a tile, what is computed from them and where it goes read as one loop, and the
-// compiler sees all of a tile's loads at once.
+// far as their order allows: the loads of a tile, what is computed from them and where it goes read as one loop, and
+// the compiler sees all of a tile's loads at once.
 #include <string.h>
 
 #include "codegen/emitter.h"
@@ -29,7 +29,8 @@ static axes_t iteration_axes(const struct ir_op *op) {
 }
 
 // The first group in which the operands of `op` are there, for use by `user` over `dims`.
-static int earliest_by_operands(const struct segment *segment, const struct ir_op *op, const struct ir_op *user, const struct dims *dims) {
+static int earliest_by_operands(const struct segment *segment, const struct ir_op *op, const struct ir_op *user,
+                                const struct dims *dims) {
     const struct emitter *emitter = segment->emitter;
     int earliest = 0;
     for (int i = 0; i < op->operand_count; i++) {
@@ -92,7 +93,8 @@ static bool is_in_group(const struct group *group, const struct ir_op *op) {
 }
 
 // How often the value's text is written in the group; `*outside` is set if anything else needs it.
-static int uses_in_group(const struct emitter *emitter, const struct group *group, const struct ir_value *value, bool *outside) {
+static int uses_in_group(const struct emitter *emitter, const struct group *group, const struct ir_value *value,
+                         bool *outside) {
     const struct users *users = &emitter->users[value->id];
     int count = 0;
     for (int i = 0; i < users->count; i++) {
@@ -111,7 +113,8 @@ static int uses_in_group(const struct emitter *emitter, const struct group *grou
 static bool feeds_vector_store(struct emitter *emitter, const struct group *group, const struct ir_value *value) {
     for (int i = 0; i < group->count; i++) {
         const struct ir_op *op = group->ops[i];
-        if (op->code == OP_STORE && op->operands[emitter->kernel->params[op->param].rank] == value && access_width(emitter, op, &group->dims) > 1)
+        if (op->code == OP_STORE && op->operands[emitter->kernel->params[op->param].rank] == value &&
+            access_width(emitter, op, &group->dims) > 1)
             return true;
     }
     return false;
@@ -129,7 +132,8 @@ static const char *name_for(struct emitter *emitter, const struct ir_value *valu
 }
 
 static bool is_cheap(const struct ir_op *op) {
-    return op->code == OP_CAST || op->code == OP_BROADCAST || op->code == OP_NEG || op->code == OP_ADD || op->code == OP_SUB;
+    return op->code == OP_CAST || op->code == OP_BROADCAST || op->code == OP_NEG || op->code == OP_ADD ||
+           op->code == OP_SUB;
 }
 
 static void choose_form(struct emitter *emitter, const struct group *group, struct ir_op *op) {
@@ -143,7 +147,8 @@ static void choose_form(struct emitter *emitter, const struct group *group, stru
     bool full = same_dims(&dims, &group->dims);
     if (op->code == OP_REDUCE || op->code == OP_SCAN || outside) {
         form->kind = FORM_VARIABLE;
-        form->name = crosses_in_place(emitter, op) ? emitter->forms[op->operands[0]->id].name : name_for(emitter, value);
+        form->name =
+            crosses_in_place(emitter, op) ? emitter->forms[op->operands[0]->id].name : name_for(emitter, value);
     } else if (full && feeds_vector_store(emitter, group, value)) {
         form->kind = FORM_VECTOR;
         form->name = name_for(emitter, value);
@@ -188,7 +193,8 @@ static const char *vector_text(struct emitter *emitter, const struct group *grou
 }
 
 static bool loads_vectors(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
-    return op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1 && vector_text(emitter, group, op->results[0]);
+    return op->code == OP_LOAD && access_width(emitter, op, &group->dims) > 1 &&
+           vector_text(emitter, group, op->results[0]);
 }
 
 static bool stores_vectors(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
@@ -208,7 +214,8 @@ static void write_value(struct emitter *emitter, const struct group *group, cons
     if (form->kind == FORM_LOCAL) {
         line(emitter, "const %s %s = %s;", register_type(value->type), form->name, text);
     } else if (form->kind == FORM_VECTOR) {
-        line(emitter, "%s[%s] = %s;", form->name, emitter->axis_loop[group->dims.items[group->dims.count - 1].axis][1], text);
+        line(emitter, "%s[%s] = %s;", form->name, emitter->axis_loop[group->dims.items[group->dims.count - 1].axis][1],
+             text);
     } else if (!group->dims.count) {
         const char *constant = emitter->handed_on[value->id] ? "" : "const ";
         line(emitter, "%s%s %s = %s;", constant, register_type(value->type), form->name, text);
@@ -220,7 +227,8 @@ static void write_value(struct emitter *emitter, const struct group *group, cons
 
 static void write_assert(struct emitter *emitter, const struct ir_op *op) {
     if (emitter->lowered->options.checked)
-        line(emitter, "if (!%s) %s;", value_text(emitter, op->operands[0], 14), emitter->cuda ? "__trap()" : "__builtin_trap()");
+        line(emitter, "if (!%s) %s;", value_text(emitter, op->operands[0], 14),
+             emitter->cuda ? "__trap()" : "__builtin_trap()");
 }
 
 static void write_op(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
@@ -245,9 +253,11 @@ static void write_vector_loads(struct emitter *emitter, const struct group *grou
         if (!form)
             continue;
         if (form->kind == FORM_VECTOR)
-            line(emitter, "%s %s[%d];", register_type(op->results[0]->type), form->name, group->dims.items[group->dims.count - 1].count);
+            line(emitter, "%s %s[%d];", register_type(op->results[0]->type), form->name,
+                 group->dims.items[group->dims.count - 1].count);
         if (loads_vectors(emitter, group, op))
-            write_vector_load(emitter, op, vector_text(emitter, group, op->results[0]), access_width(emitter, op, &group->dims));
+            write_vector_load(emitter, op, vector_text(emitter, group, op->results[0]),
+                              access_width(emitter, op, &group->dims));
     }
 }
 
@@ -256,7 +266,8 @@ static void write_vector_stores(struct emitter *emitter, const struct group *gro
         if (stores_vectors(emitter, group, group->ops[i])) {
             const struct ir_op *op = group->ops[i];
             const struct ir_value *value = op->operands[emitter->kernel->params[op->param].rank];
-            write_vector_store(emitter, op, vector_text(emitter, group, value), access_width(emitter, op, &group->dims));
+            write_vector_store(emitter, op, vector_text(emitter, group, value),
+                               access_width(emitter, op, &group->dims));
         }
 }
 
@@ -278,7 +289,8 @@ static bool is_silent_op(struct emitter *emitter, const struct group *group, con
         return true;
     if (!op->result_count)
         return false;
-    return emitter->forms[op->results[0]->id].kind == FORM_INLINE || crosses_in_place(emitter, op) || loads_vectors(emitter, group, op);
+    return emitter->forms[op->results[0]->id].kind == FORM_INLINE || crosses_in_place(emitter, op) ||
+           loads_vectors(emitter, group, op);
 }
 
 static bool is_silent(struct emitter *emitter, const struct group *group) {

@@ -15,43 +15,44 @@ struct plain {
     const char *cpu;    // NULL: as for CUDA
 };
 
-#define HALF_FROM_BITS                                                                                                  \
-    "float tile_f16_load(unsigned short h) {\n"                                                                         \
-    "    const unsigned sign = (unsigned)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;\n"           \
-    "    if (exponent == 0) {\n"                                                                                        \
-    "        const float value = (float)mantissa * 5.9604644775390625e-8f;\n"                                           \
-    "        return sign ? -value : value;\n"                                                                           \
-    "    }\n"                                                                                                           \
-    "    return tile_from_bits(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);\n"     \
+#define HALF_FROM_BITS                                                                                              \
+    "float tile_f16_load(unsigned short h) {\n"                                                                     \
+    "    const unsigned sign = (unsigned)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023;\n"       \
+    "    if (exponent == 0) {\n"                                                                                    \
+    "        const float value = (float)mantissa * 5.9604644775390625e-8f;\n"                                       \
+    "        return sign ? -value : value;\n"                                                                       \
+    "    }\n"                                                                                                       \
+    "    return tile_from_bits(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);\n" \
     "}\n"
 
-#define HALF_TO_BITS                                                                                                    \
-    "unsigned short tile_f16_store(float f) {\n"                                                                        \
-    "    const unsigned bits = tile_to_bits(f), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffffu;\n"               \
-    "    if (rest > 0x7f800000u) return (unsigned short)(sign | 0x7e00);\n"                                             \
-    "    if (rest >= 0x477ff000u) return (unsigned short)(sign | 0x7c00);\n"                                            \
-    "    if (rest < 0x38800000u) {\n"                                                                                   \
-    "        const float scaled = tile_from_bits(rest) + 0.5f;\n"                                                       \
-    "        return (unsigned short)(sign | (tile_to_bits(scaled) - 0x3f000000u));\n"                                   \
-    "    }\n"                                                                                                           \
-    "    return (unsigned short)(sign | ((rest + 0xfff + (rest >> 13 & 1)) - 0x38000000u) >> 13);\n"                    \
+#define HALF_TO_BITS                                                                                      \
+    "unsigned short tile_f16_store(float f) {\n"                                                          \
+    "    const unsigned bits = tile_to_bits(f), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffffu;\n" \
+    "    if (rest > 0x7f800000u) return (unsigned short)(sign | 0x7e00);\n"                               \
+    "    if (rest >= 0x477ff000u) return (unsigned short)(sign | 0x7c00);\n"                              \
+    "    if (rest < 0x38800000u) {\n"                                                                     \
+    "        const float scaled = tile_from_bits(rest) + 0.5f;\n"                                         \
+    "        return (unsigned short)(sign | (tile_to_bits(scaled) - 0x3f000000u));\n"                     \
+    "    }\n"                                                                                             \
+    "    return (unsigned short)(sign | ((rest + 0xfff + (rest >> 13 & 1)) - 0x38000000u) >> 13);\n"      \
     "}\n"
 
-#define BF16_TO_BITS                                                                                                    \
-    "unsigned short tile_bf16_store(float f) {\n"                                                                       \
-    "    const unsigned bits = tile_to_bits(f);\n"                                                                      \
-    "    if ((bits & 0x7fffffffu) > 0x7f800000u) return (unsigned short)(bits >> 16 | 64);\n"                           \
-    "    return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);\n"                                          \
+#define BF16_TO_BITS                                                                          \
+    "unsigned short tile_bf16_store(float f) {\n"                                             \
+    "    const unsigned bits = tile_to_bits(f);\n"                                            \
+    "    if ((bits & 0x7fffffffu) > 0x7f800000u) return (unsigned short)(bits >> 16 | 64);\n" \
+    "    return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);\n"                \
     "}\n"
 
-// To float so that a second rounding, to fewer bits, gives what one rounding would: toward zero, the lost bits kept as one.
-#define TO_ODD                                                                                                          \
-    "float tile_to_odd(double d) {\n"                                                                                   \
-    "    const float f = (float)d;\n"                                                                                   \
-    "    unsigned bits = tile_to_bits(f);\n"                                                                            \
-    "    if (fabs((double)f) > fabs(d)) bits -= 1;\n"                                                                   \
-    "    if ((double)tile_from_bits(bits) != d) bits |= 1;\n"                                                           \
-    "    return tile_from_bits(bits);\n"                                                                                \
+// To float so that a second rounding, to fewer bits, gives what one rounding would: toward zero, the lost bits kept as
+// one.
+#define TO_ODD                                                \
+    "float tile_to_odd(double d) {\n"                         \
+    "    const float f = (float)d;\n"                         \
+    "    unsigned bits = tile_to_bits(f);\n"                  \
+    "    if (fabs((double)f) > fabs(d)) bits -= 1;\n"         \
+    "    if ((double)tile_from_bits(bits) != d) bits |= 1;\n" \
+    "    return tile_from_bits(bits);\n"                      \
     "}\n"
 
 static const struct plain plains[] = {
@@ -61,23 +62,29 @@ static const struct plain plains[] = {
      "float tile_from_bits(unsigned u) {\n    union { unsigned u; float f; } bits = {u};\n    return bits.f;\n}\n"},
     {"tile_to_odd", "tile_to_bits tile_from_bits", TO_ODD, NULL},
     {"tile_f16_load", "tile_from_bits",
-     "float tile_f16_load(unsigned short h) {\n    float f;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n    return f;\n}\n",
+     "float tile_f16_load(unsigned short h) {\n    float f;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : "
+     "\"h\"(h));\n    return f;\n}\n",
      HALF_FROM_BITS},
     {"tile_f16_store", "tile_to_bits tile_from_bits",
-     "unsigned short tile_f16_store(float f) {\n    unsigned short h;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n    return h;\n}\n",
+     "unsigned short tile_f16_store(float f) {\n    unsigned short h;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) "
+     ": \"f\"(f));\n    return h;\n}\n",
      HALF_TO_BITS},
     {"tile_f16_store_f64", "tile_f16_store tile_to_odd",
      "unsigned short tile_f16_store_f64(double d) {\n    return tile_f16_store(tile_to_odd(d));\n}\n", NULL},
-    {"tile_f16_round", "tile_f16_load tile_f16_store", "float tile_f16_round(float f) {\n    return tile_f16_load(tile_f16_store(f));\n}\n", NULL},
+    {"tile_f16_round", "tile_f16_load tile_f16_store",
+     "float tile_f16_round(float f) {\n    return tile_f16_load(tile_f16_store(f));\n}\n", NULL},
     {"tile_f16_round_f64", "tile_f16_load tile_f16_store_f64",
      "float tile_f16_round_f64(double d) {\n    return tile_f16_load(tile_f16_store_f64(d));\n}\n", NULL},
-    {"tile_bf16_load", "tile_from_bits", "float tile_bf16_load(unsigned short h) {\n    return tile_from_bits((unsigned)h << 16);\n}\n", NULL},
+    {"tile_bf16_load", "tile_from_bits",
+     "float tile_bf16_load(unsigned short h) {\n    return tile_from_bits((unsigned)h << 16);\n}\n", NULL},
     {"tile_bf16_store", "tile_to_bits",
-     "unsigned short tile_bf16_store(float f) {\n    unsigned short h;\n    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n    return h;\n}\n",
+     "unsigned short tile_bf16_store(float f) {\n    unsigned short h;\n    asm(\"cvt.rn.bf16.f32 %0, %1;\" : "
+     "\"=h\"(h) : \"f\"(f));\n    return h;\n}\n",
      BF16_TO_BITS},
     {"tile_bf16_store_f64", "tile_bf16_store tile_to_odd",
      "unsigned short tile_bf16_store_f64(double d) {\n    return tile_bf16_store(tile_to_odd(d));\n}\n", NULL},
-    {"tile_bf16_round", "tile_bf16_load tile_bf16_store", "float tile_bf16_round(float f) {\n    return tile_bf16_load(tile_bf16_store(f));\n}\n", NULL},
+    {"tile_bf16_round", "tile_bf16_load tile_bf16_store",
+     "float tile_bf16_round(float f) {\n    return tile_bf16_load(tile_bf16_store(f));\n}\n", NULL},
     {"tile_bf16_round_f64", "tile_bf16_load tile_bf16_store_f64",
      "float tile_bf16_round_f64(double d) {\n    return tile_bf16_load(tile_bf16_store_f64(d));\n}\n", NULL},
     // NaN if either is: the built-in functions would give the other operand.
@@ -85,21 +92,30 @@ static const struct plain plains[] = {
     {"tile_minf", NULL, "float tile_minf(float a, float b) {\n    return a < b || a != a ? a : b;\n}\n", NULL},
     {"tile_max", NULL, "double tile_max(double a, double b) {\n    return a > b || a != a ? a : b;\n}\n", NULL},
     {"tile_min", NULL, "double tile_min(double a, double b) {\n    return a < b || a != a ? a : b;\n}\n", NULL},
-    {"tile_clampf", "tile_maxf tile_minf", "float tile_clampf(float x, float lo, float hi) {\n    return tile_minf(tile_maxf(x, lo), hi);\n}\n", NULL},
-    {"tile_clamp", "tile_max tile_min", "double tile_clamp(double x, double lo, double hi) {\n    return tile_min(tile_max(x, lo), hi);\n}\n", NULL},
+    {"tile_clampf", "tile_maxf tile_minf",
+     "float tile_clampf(float x, float lo, float hi) {\n    return tile_minf(tile_maxf(x, lo), hi);\n}\n", NULL},
+    {"tile_clamp", "tile_max tile_min",
+     "double tile_clamp(double x, double lo, double hi) {\n    return tile_min(tile_max(x, lo), hi);\n}\n", NULL},
     {"tile_isnanf", NULL, "bool tile_isnanf(float x) {\n    return x != x;\n}\n", NULL},
     {"tile_isnan", NULL, "bool tile_isnan(double x) {\n    return x != x;\n}\n", NULL},
-    {"tile_rsqrtf", NULL, "float tile_rsqrtf(float x) {\n    return rsqrtf(x);\n}\n", "float tile_rsqrtf(float x) {\n    return 1.0f / sqrtf(x);\n}\n"},
-    {"tile_rsqrt", NULL, "double tile_rsqrt(double x) {\n    return rsqrt(x);\n}\n", "double tile_rsqrt(double x) {\n    return 1.0 / sqrt(x);\n}\n"},
+    {"tile_rsqrtf", NULL, "float tile_rsqrtf(float x) {\n    return rsqrtf(x);\n}\n",
+     "float tile_rsqrtf(float x) {\n    return 1.0f / sqrtf(x);\n}\n"},
+    {"tile_rsqrt", NULL, "double tile_rsqrt(double x) {\n    return rsqrt(x);\n}\n",
+     "double tile_rsqrt(double x) {\n    return 1.0 / sqrt(x);\n}\n"},
     {"tile_sigmoidf", NULL, "float tile_sigmoidf(float x) {\n    return 1.0f / (1.0f + expf(-x));\n}\n", NULL},
     {"tile_sigmoid", NULL, "double tile_sigmoid(double x) {\n    return 1.0 / (1.0 + exp(-x));\n}\n", NULL},
     {"tile_siluf", NULL, "float tile_siluf(float x) {\n    return x / (1.0f + expf(-x));\n}\n", NULL},
     {"tile_silu", NULL, "double tile_silu(double x) {\n    return x / (1.0 + exp(-x));\n}\n", NULL},
-    {"tile_geluf", NULL, "float tile_geluf(float x) {\n    return 0.5f * x * (1.0f + erff(x * 0.70710678f));\n}\n", NULL},
-    {"tile_gelu", NULL, "double tile_gelu(double x) {\n    return 0.5 * x * (1.0 + erf(x * 0.70710678118654752));\n}\n", NULL},
+    {"tile_geluf", NULL, "float tile_geluf(float x) {\n    return 0.5f * x * (1.0f + erff(x * 0.70710678f));\n}\n",
+     NULL},
+    {"tile_gelu", NULL, "double tile_gelu(double x) {\n    return 0.5 * x * (1.0 + erf(x * 0.70710678118654752));\n}\n",
+     NULL},
     {"tile_shl_i64", NULL,
-     "long long tile_shl_i64(long long a, long long n) {\n    return n < 0 || n > 63 ? 0 : (long long)((unsigned long long)a << n);\n}\n", NULL},
-    {"tile_shr_i64", NULL, "long long tile_shr_i64(long long a, long long n) {\n    return a >> (n < 0 || n > 63 ? 63 : n);\n}\n", NULL},
+     "long long tile_shl_i64(long long a, long long n) {\n    return n < 0 || n > 63 ? 0 : (long long)((unsigned long "
+     "long)a << n);\n}\n",
+     NULL},
+    {"tile_shr_i64", NULL,
+     "long long tile_shr_i64(long long a, long long n) {\n    return a >> (n < 0 || n > 63 ? 63 : n);\n}\n", NULL},
 };
 
 // ---------------------------------------------------------------------------------------------- families
@@ -108,7 +124,8 @@ static const char *c_type(const char *suffix) {
     return register_type(ir_type_named(suffix));
 }
 
-static const char *step_text(struct emitter *emitter, enum ir_reduction reduction, const char *suffix, const char *a, const char *b) {
+static const char *step_text(struct emitter *emitter, enum ir_reduction reduction, const char *suffix, const char *a,
+                             const char *b) {
     return combine_text(emitter, reduction, ir_type_named(suffix), a, b);
 }
 
@@ -126,18 +143,22 @@ static const char *integer_helper(struct emitter *emitter, const char *name) {
     static const struct {
         const char *name, *text;
     } forms[] = {
-        {"tile_div", "%1$s tile_div_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : b == -1 ? (%1$s)(0 - (unsigned %1$s)a) : a / b;\n}\n"},
+        {"tile_div", "%1$s tile_div_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : b == -1 ? (%1$s)(0 - (unsigned "
+                     "%1$s)a) : a / b;\n}\n"},
         {"tile_mod", "%1$s tile_mod_%2$s(%1$s a, %1$s b) {\n    return b == 0 || b == -1 ? 0 : a %% b;\n}\n"},
-        {"tile_cdiv", "%1$s tile_cdiv_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : a / b + (a %% b != 0 && (a < 0) == (b < 0));\n}\n"},
+        {"tile_cdiv", "%1$s tile_cdiv_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : a / b + (a %% b != 0 && (a < 0) "
+                      "== (b < 0));\n}\n"},
         {"tile_abs", "%1$s tile_abs_%2$s(%1$s a) {\n    return a < 0 ? (%1$s)(0 - (unsigned %1$s)a) : a;\n}\n"},
         {"tile_mini", "%1$s tile_mini_%2$s(%1$s a, %1$s b) {\n    return a < b ? a : b;\n}\n"},
         {"tile_maxi", "%1$s tile_maxi_%2$s(%1$s a, %1$s b) {\n    return a > b ? a : b;\n}\n"},
-        {"tile_clampi", "%1$s tile_clampi_%2$s(%1$s x, %1$s lo, %1$s hi) {\n    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;\n}\n"},
+        {"tile_clampi", "%1$s tile_clampi_%2$s(%1$s x, %1$s lo, %1$s hi) {\n    return x < lo ? (lo < hi ? lo : hi) : "
+                        "x > hi ? hi : x;\n}\n"},
     };
     size_t stem = strlen(name) - 4;
     const char *suffix = name + stem + 1;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strlen(forms[i].name) == stem && !strncmp(forms[i].name, name, stem) && (!strcmp(suffix, "i32") || !strcmp(suffix, "i64"))) {
+        if (strlen(forms[i].name) == stem && !strncmp(forms[i].name, name, stem) &&
+            (!strcmp(suffix, "i32") || !strcmp(suffix, "i64"))) {
             char text[512];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -159,19 +180,23 @@ static const char *truncating_helper(struct emitter *emitter, const char *name) 
     } ends[] = {{"i8", "-128.0", "127.0", "-128", "127"},
                 {"u8", "0.0", "255.0", "0", "255"},
                 {"i32", "-2147483648.0", "2147483648.0", "(-2147483647 - 1)", "2147483647"},
-                {"i64", "-9223372036854775808.0", "9223372036854775808.0", "(-9223372036854775807LL - 1)", "9223372036854775807LL"}};
+                {"i64", "-9223372036854775808.0", "9223372036854775808.0", "(-9223372036854775807LL - 1)",
+                 "9223372036854775807LL"}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!strcmp(ends[i].type, to))
-            return print(emitter, "%s %s(%s x) {\n    return x != x ? 0 : x >= %s%s ? %s : x <= %s%s ? %s : (%s)x;\n}\n", narrow, name, wide, ends[i].hi, f,
-                         ends[i].most, ends[i].lo, f, ends[i].least, narrow);
+            return print(emitter,
+                         "%s %s(%s x) {\n    return x != x ? 0 : x >= %s%s ? %s : x <= %s%s ? %s : (%s)x;\n}\n", narrow,
+                         name, wide, ends[i].hi, f, ends[i].most, ends[i].lo, f, ends[i].least, narrow);
     return NULL;
 }
 
 // tile_sum_lanes_f32(v, count, step): over `count` lanes that are `step` apart; every one of them gets the result.
-static const char *lanes_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction, const char *suffix) {
+static const char *lanes_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                                const char *suffix) {
     bool flag = !strcmp(suffix, "bool");
     const char *type = c_type(suffix);
-    const char *other = print(emitter, "%s__shfl_xor_sync(0xffffffffu, %sv, o)%s", flag ? "(" : "", flag ? "(int)" : "", flag ? " != 0)" : "");
+    const char *other = print(emitter, "%s__shfl_xor_sync(0xffffffffu, %sv, o)%s", flag ? "(" : "", flag ? "(int)" : "",
+                              flag ? " != 0)" : "");
     return print(emitter,
                  "%s %s(%s v, const int count, const int step) {\n"
                  "    #pragma unroll\n"
@@ -184,7 +209,8 @@ static const char *lanes_helper(struct emitter *emitter, const char *name, enum 
 }
 
 // tile_sum_warps_f32(v, n, shared, count, step): n values of each thread, over `count` warps that are `step` apart.
-static const char *warps_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction, const char *suffix) {
+static const char *warps_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                                const char *suffix) {
     const char *type = c_type(suffix);
     return print(emitter,
                  "void %1$s(%2$s *v, const int n, void *shared, const int count, const int step) {\n"
@@ -208,11 +234,13 @@ static const char *warps_helper(struct emitter *emitter, const char *name, enum 
 }
 
 // tile_argmax_f32(best, at, v, i): the greatest value and where it is first; NaN is the greatest; at < 0: none yet.
-static const char *position_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction, const char *suffix) {
+static const char *position_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                                   const char *suffix) {
     const char *type = c_type(suffix), *sign = reduction == RED_ARGMAX ? ">" : "<";
     bool floating = ir_type_is_float(ir_type_named(suffix));
-    const char *better = !floating ? print(emitter, "v %s *best", sign)
-                         : reduction == RED_ARGMAX ? "v > *best || (v != v && *best == *best)" : "v < *best || (*best != *best && v == v)";
+    const char *better = !floating                 ? print(emitter, "v %s *best", sign)
+                         : reduction == RED_ARGMAX ? "v > *best || (v != v && *best == *best)"
+                                                   : "v < *best || (*best != *best && v == v)";
     const char *equal = floating ? "v == *best || (v != v && *best != *best)" : "v == *best";
     return print(emitter,
                  "void %s(%s *best, long long *at, %s v, long long i) {\n"
@@ -222,7 +250,8 @@ static const char *position_helper(struct emitter *emitter, const char *name, en
                  name, type, type, better, equal);
 }
 
-static const char *position_lanes_helper(struct emitter *emitter, const char *name, const char *base, const char *suffix) {
+static const char *position_lanes_helper(struct emitter *emitter, const char *name, const char *base,
+                                         const char *suffix) {
     return print(emitter,
                  "void %1$s(%2$s *best, long long *at, const int count, const int step) {\n"
                  "    #pragma unroll\n"
@@ -234,7 +263,8 @@ static const char *position_lanes_helper(struct emitter *emitter, const char *na
                  name, c_type(suffix), base);
 }
 
-static const char *position_warps_helper(struct emitter *emitter, const char *name, const char *base, const char *suffix) {
+static const char *position_warps_helper(struct emitter *emitter, const char *name, const char *base,
+                                         const char *suffix) {
     return print(emitter,
                  "void %1$s(%2$s *best, long long *at, const int n, void *shared, const int count, const int step) {\n"
                  "    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;\n"
@@ -249,17 +279,21 @@ static const char *position_warps_helper(struct emitter *emitter, const char *na
                  "    __syncthreads();\n"
                  "    for (int i = 0; i < n; ++i)\n"
                  "        for (int w = 0; w < count; ++w)\n"
-                 "            %3$s(best + i, at + i, values[i * threads + first + w * step * 32], places[i * threads + first + w * step * 32]);\n}\n",
+                 "            %3$s(best + i, at + i, values[i * threads + first + w * step * 32], places[i * threads + "
+                 "first + w * step * 32]);\n}\n",
                  name, c_type(suffix), base);
 }
 
 // tile_scan_sum_f32(total, shared, lanes, lane_step, warps, warp_step): gives what stands before this thread along the
 // axis and leaves the sum over all its threads in *total.
-static const char *scan_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction, const char *suffix) {
+static const char *scan_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                               const char *suffix) {
     const char *type = c_type(suffix), *identity = identity_text(emitter, reduction, ir_type_named(suffix));
-    const char *b = step_text(emitter, reduction, suffix, "before", "v"), *t = step_text(emitter, reduction, suffix, "all", "v");
+    const char *b = step_text(emitter, reduction, suffix, "before", "v"),
+               *t = step_text(emitter, reduction, suffix, "all", "v");
     return print(emitter,
-                 "%2$s %1$s(%2$s *total, void *shared, const int lanes, const int lane_step, const int warps, const int warp_step) {\n"
+                 "%2$s %1$s(%2$s *total, void *shared, const int lanes, const int lane_step, const int warps, const "
+                 "int warp_step) {\n"
                  "    %2$s *values = (%2$s *)shared, before = %3$s, all = %3$s;\n"
                  "    const int thread = (int)threadIdx.x, lane = thread %% 32, warp = thread / 32;\n"
                  "    const int l = lane / lane_step %% lanes, w = warp / warp_step %% warps;\n"
@@ -284,7 +318,8 @@ static const char *reduction_helper(struct emitter *emitter, const char *name) {
         return NULL;
     if (!strncmp(stem, "scan_", 5)) {
         const char *what = stem + 5;
-        return reduction_named(what, strcspn(what, "_"), &reduction) ? scan_helper(emitter, name, reduction, suffix) : NULL;
+        return reduction_named(what, strcspn(what, "_"), &reduction) ? scan_helper(emitter, name, reduction, suffix)
+                                                                     : NULL;
     }
     if (!reduction_named(stem, (size_t)(under - stem), &reduction) || ir_type_named(suffix) == TYPE_NONE)
         return NULL;
@@ -293,9 +328,11 @@ static const char *reduction_helper(struct emitter *emitter, const char *name) {
     if (position && strcmp(base, name))
         helper(emitter, base);
     if (!strncmp(under, "_lanes_", 7))
-        return position ? position_lanes_helper(emitter, name, base, suffix) : lanes_helper(emitter, name, reduction, suffix);
+        return position ? position_lanes_helper(emitter, name, base, suffix)
+                        : lanes_helper(emitter, name, reduction, suffix);
     if (!strncmp(under, "_warps_", 7))
-        return position ? position_warps_helper(emitter, name, base, suffix) : warps_helper(emitter, name, reduction, suffix);
+        return position ? position_warps_helper(emitter, name, base, suffix)
+                        : warps_helper(emitter, name, reduction, suffix);
     return position ? position_helper(emitter, name, reduction, suffix) : NULL;
 }
 
@@ -323,7 +360,8 @@ static const char *unpack(struct emitter *emitter, enum ir_type type, const char
     int shift = element * size % 4 * 8;
     const char *part = shift ? print(emitter, "(%s >> %d)", word, shift) : word;
     if (type == TYPE_BF16)
-        return shift ? print(emitter, "__uint_as_float(%s & 0xffff0000u)", word) : print(emitter, "__uint_as_float(%s << 16)", word);
+        return shift ? print(emitter, "__uint_as_float(%s & 0xffff0000u)", word)
+                     : print(emitter, "__uint_as_float(%s << 16)", word);
     if (type == TYPE_F16)
         return print(emitter, "%s((unsigned short)%s)", helper(emitter, "tile_f16_load"), part);
     return print(emitter, "(%s)%s", storage_type(type), part);
@@ -335,7 +373,8 @@ static const char *load_helper(struct emitter *emitter, const char *name, enum i
     for (int first = 0; first < width; first += per) {
         const char *q = print(emitter, "q%d", first / per);
         const char *from = first ? print(emitter, "(p + %d)", first) : "p";
-        text = print(emitter, "%s    const %s %s = *(const %s *)%s;\n", text, word_type(chunk), q, word_type(chunk), from);
+        text =
+            print(emitter, "%s    const %s %s = *(const %s *)%s;\n", text, word_type(chunk), q, word_type(chunk), from);
         for (int i = 0; i < per; i++)
             text = print(emitter, "%s    v[%d] = %s;\n", text, first + i, unpack(emitter, type, q, chunk, i));
     }
@@ -346,16 +385,21 @@ static const char *load_helper(struct emitter *emitter, const char *name, enum i
 static const char *pack_word(struct emitter *emitter, enum ir_type type, int word) {
     int size = ir_type_bytes(type);
     if (size == 8) {
-        const char *bits = type == TYPE_F64 ? print(emitter, "__double_as_longlong(v[%d])", word / 2) : print(emitter, "v[%d]", word / 2);
-        return word % 2 ? print(emitter, "(unsigned)((unsigned long long)%s >> 32)", bits) : print(emitter, "(unsigned)%s", bits);
+        const char *bits = type == TYPE_F64 ? print(emitter, "__double_as_longlong(v[%d])", word / 2)
+                                            : print(emitter, "v[%d]", word / 2);
+        return word % 2 ? print(emitter, "(unsigned)((unsigned long long)%s >> 32)", bits)
+                        : print(emitter, "(unsigned)%s", bits);
     }
     if (size == 4)
-        return type == TYPE_F32 ? print(emitter, "__float_as_uint(v[%d])", word) : print(emitter, "(unsigned)v[%d]", word);
+        return type == TYPE_F32 ? print(emitter, "__float_as_uint(v[%d])", word)
+                                : print(emitter, "(unsigned)v[%d]", word);
     const char *text = NULL;
     for (int i = 0; i < 4 / size; i++) {
         int element = word * 4 / size + i;
-        const char *part = size == 2 ? print(emitter, "(unsigned)%s(v[%d])", helper(emitter, print(emitter, "tile_%s_store", ir_type_name(type))), element)
-                                     : print(emitter, "(unsigned)(unsigned char)v[%d]", element);
+        const char *part = size == 2
+                               ? print(emitter, "(unsigned)%s(v[%d])",
+                                       helper(emitter, print(emitter, "tile_%s_store", ir_type_name(type))), element)
+                               : print(emitter, "(unsigned)(unsigned char)v[%d]", element);
         text = text ? print(emitter, "%s | %s << %d", text, part, i * size * 8) : part;
     }
     return text;
@@ -364,12 +408,15 @@ static const char *pack_word(struct emitter *emitter, enum ir_type type, int wor
 static const char *store_helper(struct emitter *emitter, const char *name, enum ir_type type, int width) {
     int chunk = width * ir_type_bytes(type) > 16 ? 16 : width * ir_type_bytes(type), words = chunk / 4;
     const char *text = print(emitter, "void %s(%s *p, const %s *v) {\n", name, storage_type(type), register_type(type));
-    for (int first = 0; first * ir_type_bytes(type) < width * ir_type_bytes(type); first += chunk / ir_type_bytes(type)) {
+    for (int first = 0; first * ir_type_bytes(type) < width * ir_type_bytes(type);
+         first += chunk / ir_type_bytes(type)) {
         const char *to = first ? print(emitter, "(p + %d)", first) : "p", *parts = "";
         for (int w = 0; w < words; w++)
-            parts = print(emitter, "%s%s%s", parts, w ? ", " : "", pack_word(emitter, type, first * ir_type_bytes(type) / 4 + w));
+            parts = print(emitter, "%s%s%s", parts, w ? ", " : "",
+                          pack_word(emitter, type, first * ir_type_bytes(type) / 4 + w));
         text = words == 1 ? print(emitter, "%s    *(unsigned *)%s = %s;\n", text, to, parts)
-                          : print(emitter, "%s    *(%s *)%s = make_%s(%s);\n", text, word_type(chunk), to, word_type(chunk), parts);
+                          : print(emitter, "%s    *(%s *)%s = make_%s(%s);\n", text, word_type(chunk), to,
+                                  word_type(chunk), parts);
     }
     return print(emitter, "%s}\n", text);
 }
@@ -387,8 +434,11 @@ static const char *vector_helper(struct emitter *emitter, const char *name) {
     if (type == TYPE_NONE)
         return NULL;
     if (!strcmp(what, "clear"))
-        return print(emitter, "void %s(%s *v) {\n    #pragma unroll\n    for (int i = 0; i < %d; ++i) v[i] = 0;\n}\n", name, register_type(type), width);
-    return !strcmp(what, "load") ? load_helper(emitter, name, type, width) : !strcmp(what, "store") ? store_helper(emitter, name, type, width) : NULL;
+        return print(emitter, "void %s(%s *v) {\n    #pragma unroll\n    for (int i = 0; i < %d; ++i) v[i] = 0;\n}\n",
+                     name, register_type(type), width);
+    return !strcmp(what, "load")    ? load_helper(emitter, name, type, width)
+           : !strcmp(what, "store") ? store_helper(emitter, name, type, width)
+                                    : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------- atomics
@@ -411,7 +461,7 @@ static const char *exchange_helper(struct emitter *emitter, const char *name, en
     }
     return print(emitter,
                  "void %1$s(%2$s *p, %3$s v) {\n"
-                 "    %4$s *place = (%4$s *)p, old = *place, seen;\n"
+                 "    %4$s *place = (%4$s *)p, old = *(volatile %4$s *)p, seen;\n"
                  "    do {\n"
                  "        seen = old;\n"
                  "        const %3$s before = %5$s;\n"
@@ -427,16 +477,17 @@ static const char *cpu_atomic(struct emitter *emitter, const char *name, enum ir
         load = print(emitter, "%s(old)", helper(emitter, print(emitter, "tile_%s_load", ir_type_name(type))));
         store = print(emitter, "%s(next)", helper(emitter, print(emitter, "tile_%s_store", ir_type_name(type))));
     }
-    return print(emitter,
-                 "void %1$s(%2$s *p, %3$s v) {\n"
-                 "    %2$s old, stored;\n"
-                 "    __atomic_load(p, &old, __ATOMIC_RELAXED);\n"
-                 "    do {\n"
-                 "        const %3$s before = %4$s;\n"
-                 "        const %3$s next = %5$s;\n"
-                 "        stored = %6$s;\n"
-                 "    } while (!__atomic_compare_exchange(p, &old, &stored, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n}\n",
-                 name, storage, value, load, step, store);
+    return print(
+        emitter,
+        "void %1$s(%2$s *p, %3$s v) {\n"
+        "    %2$s old, stored;\n"
+        "    __atomic_load(p, &old, __ATOMIC_RELAXED);\n"
+        "    do {\n"
+        "        const %3$s before = %4$s;\n"
+        "        const %3$s next = %5$s;\n"
+        "        stored = %6$s;\n"
+        "    } while (!__atomic_compare_exchange(p, &old, &stored, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n}\n",
+        name, storage, value, load, step, store);
 }
 
 static const char *atomic_helper(struct emitter *emitter, const char *name) {
@@ -456,9 +507,13 @@ static const char *atomic_helper(struct emitter *emitter, const char *name) {
         return cpu_atomic(emitter, name, type, step);
     const char *function = reduction == RED_SUM ? "atomicAdd" : reduction == RED_MAX ? "atomicMax" : "atomicMin";
     if (type == TYPE_I32 || (reduction == RED_SUM && (type == TYPE_F32 || type == TYPE_F64)))
-        return print(emitter, "void %s(%s *p, %s v) {\n    %s(p, v);\n}\n", name, storage_type(type), register_type(type), function);
+        return print(emitter, "void %s(%s *p, %s v) {\n    %s(p, v);\n}\n", name, storage_type(type),
+                     register_type(type), function);
     if (type == TYPE_I64 && reduction == RED_SUM)
-        return print(emitter, "void %s(long long *p, long long v) {\n    atomicAdd((unsigned long long *)p, (unsigned long long)v);\n}\n", name);
+        return print(
+            emitter,
+            "void %s(long long *p, long long v) {\n    atomicAdd((unsigned long long *)p, (unsigned long long)v);\n}\n",
+            name);
     if (type == TYPE_I64)
         return print(emitter, "void %s(long long *p, long long v) {\n    %s(p, v);\n}\n", name, function);
     return exchange_helper(emitter, name, type, step);
@@ -490,8 +545,9 @@ const char *helper(struct emitter *emitter, const char *name) {
     for (int i = 0; i < emitter->helper_count; i++)
         if (!strcmp(emitter->helpers[i].name, name))
             return emitter->helpers[i].name;
-    const char *(*const families[])(struct emitter *, const char *) = {plain_helper,     integer_helper, truncating_helper,
-                                                                       reduction_helper, vector_helper,  atomic_helper};
+    const char *(*const families[])(struct emitter *, const char *) = {plain_helper,      integer_helper,
+                                                                       truncating_helper, reduction_helper,
+                                                                       vector_helper,     atomic_helper};
     const char *text = NULL;
     for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)
         text = families[i](emitter, name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One top-level loop is one launch: a function with what it uses as parameters, the block's place in the grid, the body.
+// One top-level loop is one launch: a function with what it uses as parameters, the block's place in the grid, the
+// body.
 #include <string.h>
 
 #include "codegen/emitter.h"
@@ -34,7 +35,8 @@ static void use_op(const struct emitter *emitter, struct usage *usage, const str
             use_op(emitter, usage, inner);
 }
 
-// ---------------------------------------------------------------------------------------------- the start of a function
+// ---------------------------------------------------------------------------------------------- the start of a
+// function
 
 static void start_function(struct emitter *emitter) {
     const struct ir_kernel *kernel = emitter->kernel;
@@ -67,9 +69,9 @@ static void start_function(struct emitter *emitter) {
 static const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all) {
     if (shift == 0 && count == all)
         return from;
-    return shift ? print(emitter, "(%s >> %d & %d)", from, shift, count - 1) : print(emitter, "(%s & %d)", from, count - 1);
+    return shift ? print(emitter, "(%s >> %d & %d)", from, shift, count - 1)
+                 : print(emitter, "(%s & %d)", from, count - 1);
 }
-
 
 static const char *offset_text(struct emitter *emitter, const struct axis_layout *layout) {
     const char *text = NULL;
@@ -83,7 +85,8 @@ static const char *offset_text(struct emitter *emitter, const struct axis_layout
         emitter->needs_lane = true;
     }
     if (layout->vector > 1)
-        text = layout->warps > 1 && layout->lanes > 1 ? print(emitter, "(%s) * %d", text, layout->vector) : print(emitter, "%s * %d", text, layout->vector);
+        text = layout->warps > 1 && layout->lanes > 1 ? print(emitter, "(%s) * %d", text, layout->vector)
+                                                      : print(emitter, "%s * %d", text, layout->vector);
     return text;
 }
 
@@ -107,7 +110,8 @@ static void start_axes(struct emitter *emitter, axes_t axes) {
             memcpy(emitter->axis_loop[a], emitter->axis_loop[twin], sizeof emitter->axis_loop[a]);
         } else {
             emitter->axis_loop[a][0] = unique_name(emitter, print(emitter, layout->vector > 1 ? "%s_r" : "%s_i", name));
-            emitter->axis_loop[a][1] = unique_name(emitter, print(emitter, layout->registers > 1 ? "%s_v" : "%s_i", name));
+            emitter->axis_loop[a][1] =
+                unique_name(emitter, print(emitter, layout->registers > 1 ? "%s_v" : "%s_i", name));
             if (emitter->cuda && layout->lanes * layout->warps > 1) {
                 emitter->axis_offset[a] = unique_name(emitter, print(emitter, "%s_t", name));
                 line(emitter, "const int %s = %s;", emitter->axis_offset[a], offset_text(emitter, layout));
@@ -213,22 +217,22 @@ static void write_grid(struct emitter *emitter, const struct grid *grid) {
 // ---------------------------------------------------------------------------------------------- the function's head
 
 struct signature {
-    const char *parameters;   // "const float *x, int B"
-    const char *names;        // "x, B"
-    const char *unpacking;    // CPU: statements that read `arguments`
+    const char *parameters;  // "const float *x, int B"
+    const char *names;       // "x, B"
+    const char *unpacking;   // CPU: statements that read `arguments`
     int count;
 };
 
-static void add_parameter(struct emitter *emitter, struct signature *signature, struct launch_kernel *plan, const char *type, const char *name,
-                          struct launch_argument argument) {
+static void add_parameter(struct emitter *emitter, struct signature *signature, struct launch_kernel *plan,
+                          const char *type, const char *name, struct launch_argument argument) {
     bool pointer = type[strlen(type) - 1] == '*';
     const char *restricted = pointer ? (emitter->cuda ? "__restrict__ " : "restrict ") : " ";
     const char *comma = signature->count ? ", " : "";
     signature->parameters = print(emitter, "%s%s%s%s%s", signature->parameters, comma, type, restricted, name);
     signature->names = print(emitter, "%s%s%s", signature->names, comma, name);
     const char *pointee = print(emitter, pointer ? "%sconst" : "const %s", type);
-    signature->unpacking = print(emitter, "%s    %s %s = *(%s *)arguments[%d];\n", signature->unpacking, type, name, pointee,
-                                 signature->count);
+    signature->unpacking = print(emitter, "%s    %s %s = *(%s *)arguments[%d];\n", signature->unpacking, type, name,
+                                 pointee, signature->count);
     plan->arguments[signature->count++] = argument;
 }
 
@@ -251,28 +255,34 @@ static struct signature make_signature(struct emitter *emitter, struct launch_ke
         if (emitter->tensors >> p & 1) {
             const char *constant = emitter->stored >> p & 1 ? "" : "const ";
             const char *type = print(emitter, "%s%s *", constant, storage_type(kernel->params[p].type));
-            add_parameter(emitter, &signature, plan, type, emitter->param_names[p], (struct launch_argument){ARGUMENT_TENSOR, p, kernel->params[p].type});
+            add_parameter(emitter, &signature, plan, type, emitter->param_names[p],
+                          (struct launch_argument){ARGUMENT_TENSOR, p, kernel->params[p].type});
         }
     for (int p = 0; p < kernel->param_count; p++)
         if (emitter->scalars >> p & 1) {
             enum ir_type type = passed_type(kernel->params[p].type);
-            add_parameter(emitter, &signature, plan, register_type(type), emitter->param_names[p], (struct launch_argument){ARGUMENT_SCALAR, p, type});
+            add_parameter(emitter, &signature, plan, register_type(type), emitter->param_names[p],
+                          (struct launch_argument){ARGUMENT_SCALAR, p, type});
         }
     for (int d = 0; d < kernel->dim_count; d++)
         if (emitter->dims >> d & 1) {
             enum ir_type type = emitter->lowered->options.index64 ? TYPE_I64 : TYPE_I32;
-            add_parameter(emitter, &signature, plan, register_type(type), emitter->dim_names[d], (struct launch_argument){ARGUMENT_DIM, d, type});
+            add_parameter(emitter, &signature, plan, register_type(type), emitter->dim_names[d],
+                          (struct launch_argument){ARGUMENT_DIM, d, type});
         }
     plan->argument_count = signature.count;
     return signature;
 }
 
-static void write_head(struct emitter *emitter, const char *name, const struct signature *signature, int threads, int min_blocks) {
+static void write_head(struct emitter *emitter, const char *name, const struct signature *signature, int threads,
+                       int min_blocks) {
     const char *bounds = min_blocks ? print(emitter, "%d, %d", threads, min_blocks) : print(emitter, "%d", threads);
     if (emitter->cuda)
-        line(emitter, "extern \"C\" __global__ void __launch_bounds__(%s) %s(%s) {", bounds, name, signature->parameters);
+        line(emitter, "extern \"C\" __global__ void __launch_bounds__(%s) %s(%s) {", bounds, name,
+             signature->parameters);
     else
-        line(emitter, "static void %s_block(const long long block%s%s) {", name, signature->count ? ", " : "", signature->parameters);
+        line(emitter, "static void %s_block(const long long block%s%s) {", name, signature->count ? ", " : "",
+             signature->parameters);
 }
 
 static void write_runner(struct emitter *emitter, const char *name, const struct signature *signature) {
@@ -282,7 +292,8 @@ static void write_runner(struct emitter *emitter, const char *name, const struct
     line(emitter, "void %s_run(long long blocks, void **arguments) {", name);
     text_add(emitter->out, signature->unpacking);
     line(emitter, "    #pragma omp parallel for schedule(dynamic)");
-    line(emitter, "    for (long long block = 0; block < blocks; ++block) %s_block(block%s%s);", name, signature->count ? ", " : "", signature->names);
+    line(emitter, "    for (long long block = 0; block < blocks; ++block) %s_block(block%s%s);", name,
+         signature->count ? ", " : "", signature->names);
     line(emitter, "}");
 }
 
@@ -306,13 +317,16 @@ static void plan_grid(struct emitter *emitter, const struct grid *grid, struct l
     plan->grid = ARENA_ARRAY(emitter->arena, struct launch_axis, grid->count + 1);
     for (int i = 0; i < grid->count; i++) {
         const struct ir_op *loop = grid->loops[i];
-        plan->grid[i] = (struct launch_axis){.name = emitter->kernel->axes[loop->axis].name, .lo = loop->operands[0], .hi = loop->operands[1],
+        plan->grid[i] = (struct launch_axis){.name = emitter->kernel->axes[loop->axis].name,
+                                             .lo = loop->operands[0],
+                                             .hi = loop->operands[1],
                                              .block = emitter->lowered->axes[loop->axis].block};
     }
 }
 
 // Puts head and parameters, known only now, in front of the body.
-static void finish_function(struct emitter *emitter, struct text *outer, struct text *body, const char *name, struct launch_kernel *plan) {
+static void finish_function(struct emitter *emitter, struct text *outer, struct text *body, const char *name,
+                            struct launch_kernel *plan) {
     emitter->out = outer;
     emitter->indent = 0;
     struct signature signature = make_signature(emitter, plan);
@@ -367,11 +381,14 @@ void write_fill(struct emitter *emitter, int param, const char *name, struct lau
     emitter->stored |= (uint64_t)1 << param;
     const char *value = value_text(emitter, output->fill, 1);
     if (output->type == TYPE_F16 || output->type == TYPE_BF16)
-        value = print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store", ir_type_name(output->type))), value);
-    line(emitter, "const long long tile_count = %s, tile_end = ((long long)%s + 1) * %d;", count, emitter->cuda ? "blockIdx.x" : "block", FILL_BLOCK);
-    line(emitter, "for (long long tile_at = (long long)%s * %d%s; tile_at < tile_end && tile_at < tile_count; tile_at += %d)",
-         emitter->cuda ? "blockIdx.x" : "block",
-         FILL_BLOCK, emitter->cuda ? " + threadIdx.x" : "", emitter->cuda ? FILL_THREADS : 1);
+        value = print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_store", ir_type_name(output->type))),
+                      value);
+    line(emitter, "const long long tile_count = %s, tile_end = ((long long)%s + 1) * %d;", count,
+         emitter->cuda ? "blockIdx.x" : "block", FILL_BLOCK);
+    line(emitter,
+         "for (long long tile_at = (long long)%s * %d%s; tile_at < tile_end && tile_at < tile_count; tile_at += %d)",
+         emitter->cuda ? "blockIdx.x" : "block", FILL_BLOCK, emitter->cuda ? " + threadIdx.x" : "",
+         emitter->cuda ? FILL_THREADS : 1);
     line(emitter, "    %s[tile_at] = %s;", emitter->param_names[param], value);
     plan->threads = emitter->cuda ? FILL_THREADS : 1;
     plan->grid_count = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and scans over a layout: first over the registers of a thread (inside the group's loops), then over lanes by
-// shuffles, then over warps through shared memory. The result is the same in all threads along the axis.
+// Reductions and scans over a layout: first over the registers of a thread (inside the group's loops), then over lanes
+// by shuffles, then over warps through shared memory. The result is the same in all threads along the axis.
 #include <string.h>
 
 #include "codegen/emitter.h"
@@ -29,7 +29,8 @@ static bool is_crossing(const struct ir_op *op) {
 // A partial result that nothing else needs becomes the whole one in its own variable.
 bool crosses_in_place(const struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *operand = op->operands[0];
-    return op->code == OP_REDUCE && is_crossing(op) && emitter->uses[operand->id] == 1 && form_of(emitter, operand)->kind == FORM_VARIABLE;
+    return op->code == OP_REDUCE && is_crossing(op) && emitter->uses[operand->id] == 1 &&
+           form_of(emitter, operand)->kind == FORM_VARIABLE;
 }
 
 // ---------------------------------------------------------------------------------------------- declarations
@@ -84,7 +85,8 @@ static const char *masked_operand(struct emitter *emitter, const struct ir_op *o
     if (!op->predicated)
         return value_text(emitter, op->operands[0], precedence);
     const char *identity = identity_text(emitter, op->reduction, op->results[0]->type);
-    const char *text = print(emitter, "%s ? %s : %s", value_text(emitter, op->operands[1], 4), value_text(emitter, op->operands[0], 3), identity);
+    const char *text = print(emitter, "%s ? %s : %s", value_text(emitter, op->operands[1], 4),
+                             value_text(emitter, op->operands[0], 3), identity);
     return precedence > 3 ? print(emitter, "(%s)", text) : text;
 }
 
@@ -98,7 +100,8 @@ static void write_position(struct emitter *emitter, const struct ir_op *op) {
         axis++;
     const char *index = print(emitter, "(long long)(%s)", position_text(emitter, axis, &precedence));
     const char *guard = op->predicated ? print(emitter, "if (%s) ", value_text(emitter, op->operands[1], 1)) : "";
-    const char *name = helper(emitter, print(emitter, "tile_%s_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    const char *name =
+        helper(emitter, print(emitter, "tile_%s_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
     line(emitter, "%s%s(&%s, &%s, %s, %s);", guard, name, best, at, value_text(emitter, op->operands[0], 1), index);
 }
 
@@ -115,12 +118,14 @@ void write_reduction(struct emitter *emitter, const struct ir_op *op) {
     const char *target = subscript_text(emitter, form->name, &dims);
     bool single = !form->accumulated && (!has_registers(emitter, op->over) || is_crossing(op));
     if (single) {
-        line(emitter, "%s%s = %s;", dims.count ? "" : print(emitter, "%s ", register_type(result->type)), target, masked_operand(emitter, op, 1));
+        line(emitter, "%s%s = %s;", dims.count ? "" : print(emitter, "%s ", register_type(result->type)), target,
+             masked_operand(emitter, op, 1));
     } else if (op->reduction == RED_SUM || op->reduction == RED_PROD) {
         line(emitter, "%s %s %s;", target, op->reduction == RED_SUM ? "+=" : "*=", masked_operand(emitter, op, 1));
     } else {
         bool infix = op->reduction == RED_ANY || op->reduction == RED_ALL;
-        line(emitter, "%s = %s;", target, combine_text(emitter, op->reduction, result->type, target, masked_operand(emitter, op, infix ? 9 : 1)));
+        line(emitter, "%s = %s;", target,
+             combine_text(emitter, op->reduction, result->type, target, masked_operand(emitter, op, infix ? 9 : 1)));
     }
 }
 
@@ -141,7 +146,8 @@ static int shared_batch(const struct emitter *emitter, int count, int bytes) {
     return count;
 }
 
-static const char *first_element(struct emitter *emitter, const char *name, const struct dims *dims, const char *offset) {
+static const char *first_element(struct emitter *emitter, const char *name, const struct dims *dims,
+                                 const char *offset) {
     const char *text = print(emitter, "&%s", name);
     for (int i = 0; i < dims->count; i++)
         text = print(emitter, "%s[0]", text);
@@ -159,12 +165,14 @@ static void cross_lanes(struct emitter *emitter, const struct ir_op *op, const s
     const struct ir_value *result = op->results[0];
     struct dims dims = dims_of(emitter, result->axes);
     const char *name = form_of(emitter, result)->name, *target = NULL;
-    const char *function = helper(emitter, print(emitter, "tile_%s_lanes_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    const char *function = helper(emitter, print(emitter, "tile_%s_lanes_%s", ir_reduction_name(op->reduction),
+                                                 type_suffix(operand_type(op))));
     open_loops(emitter, &dims, 0, dims.count);
     target = subscript_text(emitter, name, &dims);
     if (is_position(op))
-        line(emitter, "%s(&%s, &%s, %d, %d);", function, subscript_text(emitter, print(emitter, "%s_value", name), &dims),
-             target, layout->lanes, 1 << layout->lane_shift);
+        line(emitter, "%s(&%s, &%s, %d, %d);", function,
+             subscript_text(emitter, print(emitter, "%s_value", name), &dims), target, layout->lanes,
+             1 << layout->lane_shift);
     else
         line(emitter, "%s = %s(%s, %d, %d);", target, function, target, layout->lanes, 1 << layout->lane_shift);
     close_loops(emitter, dims.count);
@@ -174,19 +182,27 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
     const struct ir_value *result = op->results[0];
     struct dims dims = dims_of(emitter, result->axes);
     const char *name = form_of(emitter, result)->name, *offset = "";
-    int bytes = is_position(op) ? 16 : operand_type(op) == TYPE_BOOL ? 1 : operand_type(op) == TYPE_I64 || operand_type(op) == TYPE_F64 ? 8 : 4;
+    int bytes = is_position(op)                                                ? 16
+                : operand_type(op) == TYPE_BOOL                                ? 1
+                : operand_type(op) == TYPE_I64 || operand_type(op) == TYPE_F64 ? 8
+                                                                               : 4;
     int count = count_of(&dims), batch = shared_batch(emitter, count, bytes);
     need_shared(emitter, (int64_t)batch * 32 * emitter->lowered->warps * bytes);
-    const char *function = helper(emitter, print(emitter, "tile_%s_warps_%s", ir_reduction_name(op->reduction), type_suffix(operand_type(op))));
+    const char *function = helper(emitter, print(emitter, "tile_%s_warps_%s", ir_reduction_name(op->reduction),
+                                                 type_suffix(operand_type(op))));
     if (batch < count) {
         offset = unique_name(emitter, "first");
         open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", offset, offset, count, offset, batch);
     }
-    const char *values = is_position(op) ? print(emitter, "%s, ", first_element(emitter, print(emitter, "%s_value", name), &dims, offset)) : "";
-    const char *length = batch < count ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch)
-                                       : print(emitter, "%d", count);
-    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset), length,
-         layout->warps, 1 << layout->warp_shift);
+    const char *values =
+        is_position(op)
+            ? print(emitter, "%s, ", first_element(emitter, print(emitter, "%s_value", name), &dims, offset))
+            : "";
+    const char *length = batch < count
+                             ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch)
+                             : print(emitter, "%d", count);
+    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset),
+         length, layout->warps, 1 << layout->warp_shift);
     if (batch < count)
         close_brace(emitter);
 }
@@ -270,7 +286,8 @@ static const char *scan_operand(struct emitter *emitter, const struct ir_op *op)
 }
 
 // Inside the loops over everything but the axis: `before` is what stands before this thread's elements of the register.
-static void scan_registers(struct emitter *emitter, const struct ir_op *op, const struct dims *along, const char *carry) {
+static void scan_registers(struct emitter *emitter, const struct ir_op *op, const struct dims *along,
+                           const char *carry) {
     const struct ir_value *result = op->results[0];
     const struct axis_layout *layout = &emitter->lowered->axes[op->axis];
     enum ir_type type = result->type;
@@ -288,7 +305,8 @@ static void scan_registers(struct emitter *emitter, const struct ir_op *op, cons
         before = unique_name(emitter, "before");
         int bytes = type == TYPE_I64 || type == TYPE_F64 ? 8 : 4;
         need_shared(emitter, 32LL * emitter->lowered->warps * bytes);
-        const char *function = helper(emitter, print(emitter, "tile_scan_%s_%s", ir_reduction_name(op->reduction), type_suffix(type)));
+        const char *function =
+            helper(emitter, print(emitter, "tile_scan_%s_%s", ir_reduction_name(op->reduction), type_suffix(type)));
         line(emitter, "%s %s = %s(&%s, tile_shared, %d, %d, %d, %d);", ctype, before, function, run, layout->lanes,
              1 << layout->lane_shift, layout->warps, 1 << layout->warp_shift);
         line(emitter, "%s = %s;", before, combine_text(emitter, op->reduction, type, carry, before));
@@ -313,7 +331,8 @@ void write_scan(struct emitter *emitter, const struct ir_op *op) {
     if (!others.count)
         open_brace(emitter, "%s", "");
     const char *carry = unique_name(emitter, "carry");
-    line(emitter, "%s %s = %s;", register_type(result->type), carry, identity_text(emitter, op->reduction, result->type));
+    line(emitter, "%s %s = %s;", register_type(result->type), carry,
+         identity_text(emitter, op->reduction, result->type));
     struct ir_op along_axis = *op;
     along_axis.axis = axis;
     scan_registers(emitter, &along_axis, &along, carry);

@@ -59,7 +59,8 @@ static bool is_variable(const struct emitter *emitter, const struct ir_value *va
 }
 
 // Another carried variable of the same loop that would be overwritten before it is read.
-static bool reads_carried(const struct emitter *emitter, const struct ir_value *value, const char *const *names, int before) {
+static bool reads_carried(const struct emitter *emitter, const struct ir_value *value, const char *const *names,
+                          int before) {
     for (int i = 0; i < before; i++)
         if (is_variable(emitter, value, names[i]))
             return true;
@@ -67,7 +68,8 @@ static bool reads_carried(const struct emitter *emitter, const struct ir_value *
 }
 
 // Assigns what the region yields to the variables, all at once.
-static void write_yield(struct emitter *emitter, const struct ir_region *region, const char *const *names, struct ir_value *const *carried) {
+static void write_yield(struct emitter *emitter, const struct ir_region *region, const char *const *names,
+                        struct ir_value *const *carried) {
     const struct ir_op *yield = region->last;
     int count = yield->operand_count;
     const char **saved = ARENA_ARRAY(emitter->arena, const char *, count + 1);
@@ -92,23 +94,28 @@ static void write_yield(struct emitter *emitter, const struct ir_region *region,
     }
 }
 
-// Recognizes `yield a op reduce(v)` where a and the reduction are used nowhere else: v is added to a's variable at once.
-static void accumulate(struct emitter *emitter, const struct ir_region *region, int slot, const struct ir_value *argument, const char *name) {
+// Recognizes `yield a op reduce(v)` where a and the reduction are used nowhere else: v is added to a's variable at
+// once.
+static void accumulate(struct emitter *emitter, const struct ir_region *region, int slot,
+                       const struct ir_value *argument, const char *name) {
     struct ir_value *next = region->last->operands[slot];
     struct ir_op *step = next->region ? NULL : next->def;
-    if (!step || step->parent != region || step->operand_count != 2 || emitter->uses[next->id] != 1 || emitter->uses[argument->id] != 1)
+    if (!step || step->parent != region || step->operand_count != 2 || emitter->uses[next->id] != 1 ||
+        emitter->uses[argument->id] != 1)
         return;
     int at = step->operands[0] == argument ? 0 : step->operands[1] == argument ? 1 : -1;
     if (at < 0)
         return;
     struct ir_value *other = step->operands[1 - at];
     struct ir_op *reduction = other->region ? NULL : other->def;
-    if (!reduction || reduction->code != OP_REDUCE || reduction->parent != region || emitter->uses[other->id] != 1 || is_position(reduction))
+    if (!reduction || reduction->code != OP_REDUCE || reduction->parent != region || emitter->uses[other->id] != 1 ||
+        is_position(reduction))
         return;
     static const struct {
         enum ir_opcode step;
         enum ir_reduction reduction;
-    } pairs[] = {{OP_ADD, RED_SUM}, {OP_MUL, RED_PROD}, {OP_MAX, RED_MAX}, {OP_MIN, RED_MIN}, {OP_LOR, RED_ANY}, {OP_LAND, RED_ALL}};
+    } pairs[] = {{OP_ADD, RED_SUM}, {OP_MUL, RED_PROD}, {OP_MAX, RED_MAX},
+                 {OP_MIN, RED_MIN}, {OP_LOR, RED_ANY},  {OP_LAND, RED_ALL}};
     bool matches = false;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         matches |= pairs[i].step == step->code && pairs[i].reduction == reduction->reduction;
@@ -185,7 +192,8 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     } else {
         if (emitter->cuda && layout->unroll > 1)
             line(emitter, "#pragma unroll %d", layout->unroll);
-        const char *step = layout->block == 1 ? print(emitter, "++%s", base) : print(emitter, "%s += %d", base, layout->block);
+        const char *step =
+            layout->block == 1 ? print(emitter, "++%s", base) : print(emitter, "%s += %d", base, layout->block);
         open_brace(emitter, "for (%s %s = %s; %s < %s; %s)", bound_type(loop), base, lo, base, hi, step);
     }
     write_condition(emitter, loop, names);

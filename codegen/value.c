@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as C expressions. A value is an array over the register dimensions of its axes; inside the register loops it is
-// one element, and its expression either names a variable or is written out.
+// Values as C expressions. A value is an array over the register dimensions of its axes; inside the register loops it
+// is one element, and its expression either names a variable or is written out.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +66,11 @@ static const char *special_text(struct emitter *emitter, enum ir_type type, doub
     }
     if (wide)
         return isnan(value) ? "__longlong_as_double(0x7ff8000000000000LL)"
-               : value > 0 ? "__longlong_as_double(0x7ff0000000000000LL)" : "__longlong_as_double((long long)0xfff0000000000000ULL)";
-    return isnan(value) ? "__int_as_float(0x7fffffff)" : value > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float((int)0xff800000)";
+               : value > 0  ? "__longlong_as_double(0x7ff0000000000000LL)"
+                            : "__longlong_as_double((long long)0xfff0000000000000ULL)";
+    return isnan(value) ? "__int_as_float(0x7fffffff)"
+           : value > 0  ? "__int_as_float(0x7f800000)"
+                        : "__int_as_float((int)0xff800000)";
 }
 
 static const char *number_text(struct emitter *emitter, enum ir_type type, double value) {
@@ -103,7 +106,8 @@ const char *identity_text(struct emitter *emitter, enum ir_reduction reduction, 
 // ---------------------------------------------------------------------------------------------- positions
 
 bool is_leaf(const struct ir_op *op) {
-    return op->code == OP_CONST || op->code == OP_DIM || op->code == OP_SCALAR || op->code == OP_INDEX || op->code == OP_BEGIN;
+    return op->code == OP_CONST || op->code == OP_DIM || op->code == OP_SCALAR || op->code == OP_INDEX ||
+           op->code == OP_BEGIN;
 }
 
 static bool is_index_arithmetic(const struct ir_op *op) {
@@ -176,16 +180,10 @@ static const char *leaf_text(struct emitter *emitter, const struct ir_op *op, in
             *precedence = 14;
         return text;
     }
-    case OP_DIM:
-        emitter->dims |= (uint64_t)1 << op->dim;
-        return emitter->dim_names[op->dim];
-    case OP_SCALAR:
-        emitter->scalars |= (uint64_t)1 << op->param;
-        return emitter->param_names[op->param];
-    case OP_BEGIN:
-        return emitter->axis_base[op->axis] ? emitter->axis_base[op->axis] : "0";
-    default:
-        return position_text(emitter, op->axis, precedence);
+    case OP_DIM: emitter->dims |= (uint64_t)1 << op->dim; return emitter->dim_names[op->dim];
+    case OP_SCALAR: emitter->scalars |= (uint64_t)1 << op->param; return emitter->param_names[op->param];
+    case OP_BEGIN: return emitter->axis_base[op->axis] ? emitter->axis_base[op->axis] : "0";
+    default: return position_text(emitter, op->axis, precedence);
     }
 }
 
@@ -213,7 +211,9 @@ static const char *cast_text(struct emitter *emitter, const struct ir_op *op, in
         return print(emitter, "%s != 0", value_text(emitter, from, 10));
     }
     if (to == TYPE_F16 || to == TYPE_BF16)
-        return to_half(emitter, to, from->type, ir_type_is_integer(from->type) ? operand : value_text(emitter, from, from->type == TYPE_F64 ? 14 : 1));
+        return to_half(emitter, to, from->type,
+                       ir_type_is_integer(from->type) ? operand
+                                                      : value_text(emitter, from, from->type == TYPE_F64 ? 14 : 1));
     if (ir_type_is_float(from->type) && !ir_type_is_float(to))
         return float_to_integer(emitter, to, from->type, value_text(emitter, from, 1));
     if (!strcmp(register_type(to), register_type(from->type)) && to != TYPE_I8 && to != TYPE_U8)
@@ -234,7 +234,8 @@ static const char *spelling(const struct ir_op *op) {
 
 // A helper's name with the integer's width, where the table's own name stands for both: tile_div -> tile_div_i32.
 static const char *with_width(struct emitter *emitter, const char *name, enum ir_type type) {
-    static const char *const by_width[] = {"tile_div", "tile_mod", "tile_abs", "tile_clampi", "tile_cdiv", "tile_shl", "tile_shr", "tile_mini", "tile_maxi"};
+    static const char *const by_width[] = {"tile_div", "tile_mod", "tile_abs",  "tile_clampi", "tile_cdiv",
+                                           "tile_shl", "tile_shr", "tile_mini", "tile_maxi"};
     for (size_t i = 0; i < sizeof by_width / sizeof *by_width; i++)
         if (!strcmp(by_width[i], name) && !ir_type_is_float(type))
             return print(emitter, "%s_%s", name, type == TYPE_I64 ? "i64" : "i32");
@@ -318,8 +319,10 @@ const char *value_text(struct emitter *emitter, const struct ir_value *value, in
     const char *text;
     bool leaf = !value->region && is_leaf(value->def);
     // Where whole vectors move, what the innermost loop computes isn't there yet.
-    bool expanded = emitter->in_vector && (form->kind == FORM_LOCAL || (form->kind == FORM_VARIABLE && !value->region &&
-                                           emitter->group_of[value->id] == emitter->group && value->def->code != OP_REDUCE));
+    bool expanded =
+        emitter->in_vector &&
+        (form->kind == FORM_LOCAL || (form->kind == FORM_VARIABLE && !value->region &&
+                                      emitter->group_of[value->id] == emitter->group && value->def->code != OP_REDUCE));
     bool floating = form->kind == FORM_UNSEEN && !value->region && is_floating(emitter, value->def);
     if (leaf || floating || form->kind == FORM_INLINE || expanded) {
         text = op_text(emitter, value->def, &own);
@@ -328,12 +331,14 @@ const char *value_text(struct emitter *emitter, const struct ir_value *value, in
         text = subscript_text(emitter, form->name, &dims);
     } else if (form->kind == FORM_VECTOR) {
         const struct dims dims = dims_of(emitter, value->axes);
-        text = emitter->in_vector ? print(emitter, "%s[0]", form->name)
-                                  : print(emitter, "%s[%s]", form->name, emitter->axis_loop[dims.items[dims.count - 1].axis][1]);
+        text = emitter->in_vector
+                   ? print(emitter, "%s[0]", form->name)
+                   : print(emitter, "%s[%s]", form->name, emitter->axis_loop[dims.items[dims.count - 1].axis][1]);
     } else if (form->kind == FORM_LOCAL) {
         text = form->name;
     } else {
-        give_up(emitter, "internal.emit", value->def ? value->def->span : (struct span){0}, "the value %%%d is used before it is written", value->id);
+        give_up(emitter, "internal.emit", value->def ? value->def->span : (struct span){0},
+                "the value %%%d is used before it is written", value->id);
         text = "0";
     }
     return own < precedence ? print(emitter, "(%s)", text) : text;
@@ -341,7 +346,8 @@ const char *value_text(struct emitter *emitter, const struct ir_value *value, in
 
 // ---------------------------------------------------------------------------------------------- steps of reductions
 
-const char *combine_text(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type, const char *a, const char *b) {
+const char *combine_text(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type, const char *a,
+                         const char *b) {
     const char *kind = type == TYPE_F64 ? "" : ir_type_is_float(type) ? "f" : type == TYPE_I64 ? "i_i64" : "i_i32";
     switch (reduction) {
     case RED_SUM: return print(emitter, "%s + %s", a, b);

@@ -21,7 +21,8 @@ bool axis_listed(const struct axis_list *list, const char *name) {
     return false;
 }
 
-static void look_at_region(struct axis_list *list, const struct ir_kernel *kernel, struct ir_region *region, int depth) {
+static void look_at_region(struct axis_list *list, const struct ir_kernel *kernel, struct ir_region *region,
+                           int depth) {
     for (struct ir_op *op = region->first; op; op = op->next) {
         if (op->code == OP_FOR) {
             struct axis_use *use = use_of(list, kernel->axes[op->axis].name);

@@ -42,15 +42,18 @@ static struct status check_axis(struct arena *arena, const struct config_axis *a
     const struct {
         const char *name;
         int value, limit;
-    } numbers[] = {{"block", axis->block, MAX_BLOCK},   {"vector", axis->vector, MAX_VECTOR}, {"lanes", axis->lanes, MAX_LANES},
-                   {"warps", axis->warps, MAX_WARPS}, {"unroll", axis->unroll, MAX_UNROLL}};
+    } numbers[] = {{"block", axis->block, MAX_BLOCK},
+                   {"vector", axis->vector, MAX_VECTOR},
+                   {"lanes", axis->lanes, MAX_LANES},
+                   {"warps", axis->warps, MAX_WARPS},
+                   {"unroll", axis->unroll, MAX_UNROLL}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!is_power_up_to(numbers[i].value, numbers[i].limit))
             return wrong(arena, "config.value", "axes.%s.%s is %d: it must be a power of two from 1 to %d", axis->name,
                          numbers[i].name, numbers[i].value, numbers[i].limit);
     if (axis->vector * axis->lanes * axis->warps > axis->block)
-        return wrong(arena, "config.block", "axes.%s: vector %d x lanes %d x warps %d is more than its block %d", axis->name,
-                     axis->vector, axis->lanes, axis->warps, axis->block);
+        return wrong(arena, "config.block", "axes.%s: vector %d x lanes %d x warps %d is more than its block %d",
+                     axis->name, axis->vector, axis->lanes, axis->warps, axis->block);
     return STATUS_OK;
 }
 
@@ -77,7 +80,8 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
     for (int i = 0; i < config->axis_count; i++) {
         const struct config_axis *axis = &config->axes[i];
         if (!axis_listed(&list, axis->name))
-            return wrong(arena, "config.axis", "axes.%s: the kernel %s has no axis of this name", axis->name, kernel->name);
+            return wrong(arena, "config.axis", "axes.%s: the kernel %s has no axis of this name", axis->name,
+                         kernel->name);
         struct status status = check_axis(arena, axis);
         if (!status.ok)
             return status;

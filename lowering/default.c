@@ -7,11 +7,11 @@
 #include "lowering/axes.h"
 
 enum {
-    THREAD_ELEMENTS = 32,   // elements of a tile per thread: loads in flight against registers
-    ROW_WARPS = 16,         // along a loop that reduces
-    TOP_WARPS = 8,          // along what only goes to the grid
-    COLUMN_LANES = 16,      // beside rows: 64 floats of columns, as much of the row as lanes are left
-    WHOLE_COLUMNS = 2048,   // up to this extent a column axis that can't go to the grid is one tile
+    THREAD_ELEMENTS = 32,  // elements of a tile per thread: loads in flight against registers
+    ROW_WARPS = 16,        // along a loop that reduces
+    TOP_WARPS = 8,         // along what only goes to the grid
+    COLUMN_LANES = 16,     // beside rows: 64 floats of columns, as much of the row as lanes are left
+    WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
     UNKNOWN_EXTENT = 256,
 };
 
@@ -74,7 +74,8 @@ static int widest_vector(const struct axis_use *use, int element_bytes) {
     return use->extent > 0 && !use->jagged ? at_most(greatest_power_in(use->extent), widest) : 1;
 }
 
-static void shape_columns(struct config_axis *axis, const struct axis_use *use, int element_bytes, bool beside_rows, int *lanes) {
+static void shape_columns(struct config_axis *axis, const struct axis_use *use, int element_bytes, bool beside_rows,
+                          int *lanes) {
     int64_t extent = use->extent > 0 ? use->extent : UNKNOWN_EXTENT;
     axis->vector = widest_vector(use, element_bytes);
     int most = beside_rows && use->spreadable && axis->vector > 1 && *lanes > COLUMN_LANES ? COLUMN_LANES : *lanes;
@@ -113,7 +114,8 @@ static int smallest_element(const struct ir_kernel *kernel) {
     int bytes = 8;
     for (int p = 0; p < kernel->param_count; p++) {
         const struct ir_param *param = &kernel->params[p];
-        bool counts = param->kind != PARAM_SCALAR && (!param->optional || param->present) && ir_type_is_float(param->type);
+        bool counts =
+            param->kind != PARAM_SCALAR && (!param->optional || param->present) && ir_type_is_float(param->type);
         if (counts && ir_type_bytes(param->type) < bytes)
             bytes = ir_type_bytes(param->type);
     }

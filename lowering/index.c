@@ -2,10 +2,10 @@
 // lower_index: integers are i64 in the language and 32 bits where that can't be told apart.
 //
 // An i64 value becomes i32 if its range is known to fit, or if only its low bits matter: a value that ends as a part of
-// an index needs no more than 32 of them, because an index inside a tensor of fewer than 2^31 elements is known by them.
-// A comparison of a short value with a long one uses the long one saturated to 32 bits, which can't change its outcome.
-// The launch plan demands what this rests on: extents and element counts below INDEX_LIMIT. So does the bound of a loop
-// whose axis indexes a tensor: longer rows would be outside of it.
+// an index needs no more than 32 of them, because an index inside a tensor of fewer than 2^31 elements is known by
+// them. A comparison of a short value with a long one uses the long one saturated to 32 bits, which can't change its
+// outcome. The launch plan demands what this rests on: extents and element counts below INDEX_LIMIT. So does the bound
+// of a loop whose axis indexes a tensor: longer rows would be outside of it.
 #include "lowering/pass.h"
 
 struct range {
@@ -14,15 +14,16 @@ struct range {
 
 static const struct range ANY = {INT64_MIN, INT64_MAX};
 
-// What is computed from numbers below INDEX_LIMIT, to within a few tiles, is still a bound that positions in 32 bits reach.
+// What is computed from numbers below INDEX_LIMIT, to within a few tiles, is still a bound that positions in 32 bits
+// reach.
 #define BOUND_LIMIT (INDEX_LIMIT + (1 << 18))
 
 struct shortening {
     struct pass_context *context;
     struct ir_kernel *kernel;
-    struct range *ranges;       // by id
-    bool *full;                 // by id: more than the low 32 bits matter
-    struct ir_value **short_of; // by id: the saturated copy of a long value
+    struct range *ranges;        // by id
+    bool *full;                  // by id: more than the low 32 bits matter
+    struct ir_value **short_of;  // by id: the saturated copy of a long value
     int capacity;
     bool changed;
 };
@@ -115,13 +116,16 @@ static struct range compute_range(const struct shortening *s, const struct ir_op
     case OP_SCALAR: return type_range(op->results[0]->type);
     case OP_CAST: return cast_range(s, a, op->results[0]->type);
     case OP_CLAMP: return hull(range_of(s, b), range_of(s, op->operands[2]));
-    case OP_REDUCE: return op->reduction == RED_MAX && op->results[0]->type == TYPE_I32
-                               ? (struct range){INT32_MIN, range_of(s, a).hi} : type_range(op->results[0]->type);
+    case OP_REDUCE:
+        return op->reduction == RED_MAX && op->results[0]->type == TYPE_I32
+                   ? (struct range){INT32_MIN, range_of(s, a).hi}
+                   : type_range(op->results[0]->type);
     case OP_BROADCAST: return range_of(s, a);
     case OP_SELECT: return hull(range_of(s, b), range_of(s, op->operands[2]));
     default:
         return op->operand_count == 2 && (ir_ops[op->code].flags & F_ELEMENTWISE)
-                   ? combine(op->code, range_of(s, a), range_of(s, b)) : type_range(op->results[0]->type);
+                   ? combine(op->code, range_of(s, a), range_of(s, b))
+                   : type_range(op->results[0]->type);
     }
 }
 
@@ -204,9 +208,12 @@ static void shorten_bound(void *data, struct ir_op *loop) {
 
 static void grow(struct shortening *s) {
     int capacity = s->kernel->value_count + 1024;
-    s->ranges = arena_grow(s->context->arena, s->ranges, (size_t)s->capacity * sizeof *s->ranges, (size_t)capacity * sizeof *s->ranges);
-    s->full = arena_grow(s->context->arena, s->full, (size_t)s->capacity * sizeof *s->full, (size_t)capacity * sizeof *s->full);
-    s->short_of = arena_grow(s->context->arena, s->short_of, (size_t)s->capacity * sizeof *s->short_of, (size_t)capacity * sizeof *s->short_of);
+    s->ranges = arena_grow(s->context->arena, s->ranges, (size_t)s->capacity * sizeof *s->ranges,
+                           (size_t)capacity * sizeof *s->ranges);
+    s->full = arena_grow(s->context->arena, s->full, (size_t)s->capacity * sizeof *s->full,
+                         (size_t)capacity * sizeof *s->full);
+    s->short_of = arena_grow(s->context->arena, s->short_of, (size_t)s->capacity * sizeof *s->short_of,
+                             (size_t)capacity * sizeof *s->short_of);
     for (int i = s->capacity; i < capacity; i++)
         s->ranges[i] = ANY;
     s->capacity = capacity;
@@ -284,12 +291,15 @@ static bool is_comparison(enum ir_opcode code) {
 
 // Whether the operation needs more than the low bits of its operand.
 static bool demands_all(const struct shortening *s, const struct ir_op *op, int operand) {
-    const struct ir_param *param = op->param >= 0 && op->param < s->kernel->param_count ? &s->kernel->params[op->param] : NULL;
+    const struct ir_param *param =
+        op->param >= 0 && op->param < s->kernel->param_count ? &s->kernel->params[op->param] : NULL;
     switch (op->code) {
     case OP_LOAD:
     case OP_STORE:
     case OP_ATOMIC: return operand >= param->rank;
-    case OP_CAST: return ir_type_is_float(op->results[0]->type) || (op->results[0]->type == TYPE_I64 && !is_short(s, op->results[0]));
+    case OP_CAST:
+        return ir_type_is_float(op->results[0]->type) ||
+               (op->results[0]->type == TYPE_I64 && !is_short(s, op->results[0]));
     case OP_SELECT: return operand > 0 && !is_short(s, op->results[0]);
     default: return !is_ring(op->code) || !is_short(s, op->results[0]);
     }

@@ -34,7 +34,8 @@ static void yield_more(struct ir_kernel *kernel, struct ir_op *yield, struct ir_
 }
 
 // Copies the condition's region in front of builder->before, with its arguments standing for `values`.
-static struct ir_value *copy_condition(struct ir_builder *builder, const struct ir_region *region, struct ir_value *const *values) {
+static struct ir_value *copy_condition(struct ir_builder *builder, const struct ir_region *region,
+                                       struct ir_value *const *values) {
     struct ir_map *map = ir_map_new(builder->kernel);
     for (int i = 0; i < region->arg_count; i++)
         ir_map_set(builder->kernel, map, region->args[i], values[i]);
@@ -45,7 +46,8 @@ static struct ir_value *copy_condition(struct ir_builder *builder, const struct 
 
 // Moves all operations of the loop's body but the final yield into the first region of an `if` that carries what the
 // loop carries (its first `carried` arguments), so that they happen only where `condition` holds.
-static struct ir_op *guard_body(struct ir_kernel *kernel, struct ir_region *body, struct ir_value *condition, int carried) {
+static struct ir_op *guard_body(struct ir_kernel *kernel, struct ir_region *body, struct ir_value *condition,
+                                int carried) {
     struct ir_op *yield = body->last;
     struct ir_builder builder = builder_before(kernel, yield);
     struct ir_op *guard = ir_op_new(&builder, OP_IF, 1 + carried, carried, 2);
@@ -55,7 +57,8 @@ static struct ir_op *guard_body(struct ir_kernel *kernel, struct ir_region *body
     for (int i = 0; i < carried; i++) {
         struct ir_value *argument = body->args[i];
         guard->operands[1 + i] = argument;
-        ir_map_set(kernel, map, argument, ir_region_arg(kernel, guard->regions[0], argument->type, argument->axes, argument->name));
+        ir_map_set(kernel, map, argument,
+                   ir_region_arg(kernel, guard->regions[0], argument->type, argument->axes, argument->name));
         ir_region_arg(kernel, guard->regions[1], argument->type, argument->axes, argument->name);
         ir_result(kernel, guard, i, argument->type, argument->axes)->name = argument->name;
     }
@@ -157,10 +160,12 @@ static void rewrite_position(void *data, struct ir_op *op) {
 
 // Where indices are computed in 32 bits, so is the length of a row along which a tensor is indexed: a longer one would
 // reach outside of it.
-static struct ir_value *short_length(struct pass_context *context, struct ir_builder *builder, struct ir_op *loop, struct ir_value *length) {
+static struct ir_value *short_length(struct pass_context *context, struct ir_builder *builder, struct ir_op *loop,
+                                     struct ir_value *length) {
     if (context->out->options.index64 || !indexes_tensor(context->kernel, loop))
         return length;
-    struct ir_value *lo = ir_integer(builder, TYPE_I64, -(int64_t)INDEX_LIMIT), *hi = ir_integer(builder, TYPE_I64, INDEX_LIMIT);
+    struct ir_value *lo = ir_integer(builder, TYPE_I64, -(int64_t)INDEX_LIMIT),
+                    *hi = ir_integer(builder, TYPE_I64, INDEX_LIMIT);
     struct ir_value *clamped = ir_elementwise(builder, OP_CLAMP, 3, (struct ir_value *[]){length, lo, hi});
     struct ir_value *copy = ir_cast(builder, TYPE_I64, ir_cast(builder, TYPE_I32, clamped));
     copy->name = length->name;

@@ -28,7 +28,8 @@ static bool crosses_threads(const struct pass_context *context, axes_t axes) {
     return false;
 }
 
-static bool match(const struct pass_context *context, const int *uses, struct ir_op *loop, int slot, struct accumulation *found) {
+static bool match(const struct pass_context *context, const int *uses, struct ir_op *loop, int slot,
+                  struct accumulation *found) {
     struct ir_region *body = loop->regions[0];
     struct ir_value *argument = body->args[slot], *next = body->last->operands[slot];
     if (next->region || next->def->parent != body || uses_of(uses, next) != 1 || uses_of(uses, argument) != 1)
@@ -46,7 +47,8 @@ static bool match(const struct pass_context *context, const int *uses, struct ir
         return false;
     struct ir_value *operand = other->def->operands[0];
     // The partial has one value per point of the accumulator: nothing else may still vary.
-    if (((operand->axes | other->axes) & ~other->def->over & ~argument->axes) || !crosses_threads(context, other->def->over))
+    if (((operand->axes | other->axes) & ~other->def->over & ~argument->axes) ||
+        !crosses_threads(context, other->def->over))
         return false;
     *found = (struct accumulation){step, other->def, operand->partial ? operand : NULL};
     return true;
@@ -65,15 +67,16 @@ static bool have_same_names(const struct ir_kernel *kernel, axes_t a, axes_t b) 
 
 // Where the start value is itself such a join, of the loop before this one over axes of the same names (a peeled main
 // loop), the partial is handed on instead of being crossed twice. Returns the start value that is left to join.
-static struct ir_value *continue_partial(const struct ir_kernel *kernel, const int *uses, struct ir_value *init, axes_t over,
-                                         enum ir_reduction reduction, struct ir_value **partial) {
+static struct ir_value *continue_partial(const struct ir_kernel *kernel, const int *uses, struct ir_value *init,
+                                         axes_t over, enum ir_reduction reduction, struct ir_value **partial) {
     const struct ir_op *join = init->region ? NULL : init->def;
     if (!join || uses_of(uses, init) != 1)
         return init;
     bool joins = reduction_of(join->code) == reduction && join->operand_count == 2;
     struct ir_value *total = joins ? join->operands[1] : init;  // a neutral start value was left out
     const struct ir_op *cross = total->region ? NULL : total->def;
-    if (!cross || cross->reduction != reduction || cross->code != OP_REDUCE || !cross->operands[0]->partial || uses_of(uses, total) != 1)
+    if (!cross || cross->reduction != reduction || cross->code != OP_REDUCE || !cross->operands[0]->partial ||
+        uses_of(uses, total) != 1)
         return init;
     if (!have_same_names(kernel, over, cross->over) || !have_same_names(kernel, cross->over, over))
         return init;

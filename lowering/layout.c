@@ -72,8 +72,11 @@ static void order_axes(struct pass_context *context, int *order) {
 }
 
 static struct axis_layout layout_of(const struct config_axis *axis, const struct target *target) {
-    struct axis_layout layout = {
-        .block = axis->block, .vector = axis->vector, .lanes = axis->lanes, .warps = axis->warps, .unroll = axis->unroll};
+    struct axis_layout layout = {.block = axis->block,
+                                 .vector = axis->vector,
+                                 .lanes = axis->lanes,
+                                 .warps = axis->warps,
+                                 .unroll = axis->unroll};
     if (target->kind == TARGET_CPU)
         layout.vector = layout.lanes = layout.warps = 1;
     layout.registers = layout.block / (layout.vector * layout.lanes * layout.warps);
@@ -114,8 +117,8 @@ bool lower_layout(struct pass_context *context) {
             out->axes[a].place = named->kind == AXIS_FULL ? PLACE_FULL : PLACE_LOOP;
             if (named->kind == AXIS_FULL && full_block(named) != layout.block)
                 return refuse(context, "lowering.full-axis", named->span,
-                              "the axis %s is covered whole, so its block is %d, not %d", named->name, full_block(named),
-                              layout.block);
+                              "the axis %s is covered whole, so its block is %d, not %d", named->name,
+                              full_block(named), layout.block);
         }
     }
     out->lanes = 1 << lane_bits;

@@ -11,16 +11,16 @@
 //
 // note [facts] Each value may hold facts: "where atom p is false, this is the constant c". A load is 0 where any of its
 // atoms is false; element-wise operations fold what is known of their operands. A reduction needs no atom whose fact is
-// the reduction's identity. Facts are tied to the atom they were made under, so a stronger condition around a use brings
-// its own select.
+// the reduction's identity. Facts are tied to the atom they were made under, so a stronger condition around a use
+// brings its own select.
 #include "lowering/pass.h"
 
 struct atom {
     struct ir_value *condition;
-    int axis;                // of `axis < bound`, or -1
+    int axis;  // of `axis < bound`, or -1
     struct ir_value *bound;
-    bool tail;               // the end of the axis's own domain
-    bool reached;            // begin(axis) < bound holds wherever the loop runs
+    bool tail;     // the end of the axis's own domain
+    bool reached;  // begin(axis) < bound holds wherever the loop runs
 };
 
 struct fact {
@@ -39,8 +39,8 @@ struct atoms {
 // What a value was made under, by id.
 struct note {
     struct fact *facts;
-    int depth;               // of a variable: how many atoms were around its declaration
-    int atom_count;          // of a reduction: the atoms that were around it
+    int depth;       // of a variable: how many atoms were around its declaration
+    int atom_count;  // of a reduction: the atoms that were around it
     struct ir_value **atoms;
 };
 
@@ -56,9 +56,9 @@ struct masking {
 static struct note *note_of(struct masking *masking, const struct ir_value *value) {
     if (value->id >= masking->note_capacity) {
         int capacity = 2 * value->id + 256;
-        masking->notes = arena_grow(masking->context->arena, masking->notes,
-                                    (size_t)masking->note_capacity * sizeof *masking->notes,
-                                    (size_t)capacity * sizeof *masking->notes);
+        masking->notes =
+            arena_grow(masking->context->arena, masking->notes, (size_t)masking->note_capacity * sizeof *masking->notes,
+                       (size_t)capacity * sizeof *masking->notes);
         masking->note_capacity = capacity;
     }
     if (!masking->notes[value->id])
@@ -77,7 +77,8 @@ static struct ir_value *fact_at(struct masking *masking, struct ir_value *value,
     return NULL;
 }
 
-static void learn(struct masking *masking, struct ir_value *value, const struct ir_value *atom, struct ir_value *constant) {
+static void learn(struct masking *masking, struct ir_value *value, const struct ir_value *atom,
+                  struct ir_value *constant) {
     if (fact_at(masking, value, atom))
         return;
     struct note *note = note_of(masking, value);
@@ -105,7 +106,8 @@ static void fold_fact(struct masking *masking, struct ir_op *op, const struct ir
 }
 
 static bool are_same_constant(const struct ir_value *a, const struct ir_value *b) {
-    return is_constant(a) && is_constant(b) && a->type == b->type && a->def->integer == b->def->integer && a->def->number == b->def->number;
+    return is_constant(a) && is_constant(b) && a->type == b->type && a->def->integer == b->def->integer &&
+           a->def->number == b->def->number;
 }
 
 // `c ? x : 0` where x is a load that is 0 unless c already: the load itself.
@@ -160,8 +162,8 @@ static bool is_alone_on(const struct atoms *around, int from, const struct atom 
 }
 
 // Adds the projection of an atom that is on one more axis, the one it bounds; false if it takes more than that.
-static bool project_bound(struct masking *masking, struct ir_builder *builder, const struct atom *atom, int from, axes_t axes,
-                          struct mask *mask) {
+static bool project_bound(struct masking *masking, struct ir_builder *builder, const struct atom *atom, int from,
+                          axes_t axes, struct mask *mask) {
     if (atom->axis < 0 || (atom->condition->axes & ~axes) != AXIS_BIT(atom->axis))
         return false;
     if (!is_alone_on(&masking->around, from, atom))
@@ -183,7 +185,8 @@ static void add_full_domains(struct masking *masking, axes_t axes, struct mask *
 }
 
 // One `any` over everything that `left` (atoms beyond `axes`) is about.
-static void project_any(struct masking *masking, struct ir_builder *builder, struct mask *left, axes_t axes, struct mask *mask) {
+static void project_any(struct masking *masking, struct ir_builder *builder, struct mask *left, axes_t axes,
+                        struct mask *mask) {
     axes_t over = 0;
     for (int i = 0; i < left->count; i++)
         over |= left->atoms[i]->axes & ~axes;
@@ -200,7 +203,8 @@ static void project_any(struct masking *masking, struct ir_builder *builder, str
 }
 
 // The mask of `axes` from the atoms pushed at `from` or later; `tails` says whether ends of domains count.
-static void mask_for(struct masking *masking, struct ir_builder *builder, axes_t axes, int from, bool tails, struct mask *mask) {
+static void mask_for(struct masking *masking, struct ir_builder *builder, axes_t axes, int from, bool tails,
+                     struct mask *mask) {
     struct mask left = {0};
     mask->count = 0;
     for (int i = from; i < masking->around.count; i++) {
@@ -334,7 +338,8 @@ static void mask_reduction(struct masking *masking, struct ir_op *op) {
 }
 
 // Is `value` old op reduction, where the reduction gives its identity wherever `atom` leaves nothing?
-static bool is_covered(struct masking *masking, const struct ir_value *old, const struct ir_value *value, const struct ir_value *atom) {
+static bool is_covered(struct masking *masking, const struct ir_value *old, const struct ir_value *value,
+                       const struct ir_value *atom) {
     const struct ir_op *step = value->region ? NULL : value->def;
     if (!step || reduction_of(step->code) == RED_COUNT || step->operand_count != 2)
         return false;
@@ -385,6 +390,10 @@ static void mask_update(struct masking *masking, struct ir_op *op) {
 }
 
 static void mask_assert(struct masking *masking, struct ir_op *op) {
+    if (!masking->context->out->options.checked) {
+        ir_remove(op);
+        return;
+    }
     struct ir_builder builder = builder_before(masking->kernel, op);
     struct mask mask;
     mask_for(masking, &builder, op->operands[0]->axes, 0, true, &mask);
@@ -409,7 +418,8 @@ static void visit_op(struct masking *masking, struct ir_op *op);
 
 static bool push(struct masking *masking, struct atom atom) {
     if (masking->around.count == MAX_ATOMS)
-        return refuse(masking->context, "lowering.conditions", (struct span){0}, "more than %d conditions hold at one place", MAX_ATOMS);
+        return refuse(masking->context, "lowering.conditions", (struct span){0},
+                      "more than %d conditions hold at one place", MAX_ATOMS);
     masking->around.items[masking->around.count++] = atom;
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// opt_simplify: constants are folded, neutral operands vanish, equal computations are made once, what nothing uses goes.
-// May run between any two passes. Loads are shared only where nothing in the kernel stores to their tensor.
+// opt_simplify: constants are folded, neutral operands vanish, equal computations are made once, what nothing uses
+// goes. May run between any two passes. Loads are shared only where nothing in the kernel stores to their tensor.
 #include <string.h>
 
 #include "lowering/pass.h"
@@ -9,7 +9,7 @@ struct simplifier {
     struct pass_context *context;
     struct ir_kernel *kernel;
     bool changed;
-    bool *stored;             // by param
+    bool *stored;  // by param
 };
 
 static void replace(struct simplifier *simplifier, struct ir_op *op, struct ir_value *value) {
@@ -28,7 +28,8 @@ static bool is_integer(const struct ir_value *value, int64_t expected) {
 // The operand that an operation with a neutral or absorbing other operand gives, or NULL. Exact for integers and bool;
 // for floating types only where every value, NaN and -0 included, comes out the same.
 static struct ir_value *neutral(const struct ir_op *op) {
-    struct ir_value *a = op->operand_count > 0 ? op->operands[0] : NULL, *b = op->operand_count > 1 ? op->operands[1] : NULL;
+    struct ir_value *a = op->operand_count > 0 ? op->operands[0] : NULL,
+                    *b = op->operand_count > 1 ? op->operands[1] : NULL;
     switch (op->code) {
     case OP_ADD: return is_integer(a, 0) ? b : is_integer(b, 0) ? a : NULL;
     case OP_SUB: return is_integer(b, 0) ? a : NULL;
@@ -36,8 +37,10 @@ static struct ir_value *neutral(const struct ir_op *op) {
     case OP_DIV: return is_integer(b, 1) ? a : NULL;
     case OP_MIN:
     case OP_MAX: return a == b ? a : NULL;
-    case OP_LAND: return a == b || is_integer(b, 1) || is_integer(a, 0) ? a : is_integer(a, 1) || is_integer(b, 0) ? b : NULL;
-    case OP_LOR: return a == b || is_integer(b, 0) || is_integer(a, 1) ? a : is_integer(a, 0) || is_integer(b, 1) ? b : NULL;
+    case OP_LAND:
+        return a == b || is_integer(b, 1) || is_integer(a, 0) ? a : is_integer(a, 1) || is_integer(b, 0) ? b : NULL;
+    case OP_LOR:
+        return a == b || is_integer(b, 0) || is_integer(a, 1) ? a : is_integer(a, 0) || is_integer(b, 1) ? b : NULL;
     case OP_SELECT: return is_integer(a, 1) || b == op->operands[2] ? b : is_integer(a, 0) ? op->operands[2] : NULL;
     case OP_BROADCAST: return a;
     case OP_CAST: return a->type == op->results[0]->type ? a : NULL;
@@ -57,8 +60,8 @@ static unsigned hash_op(const struct ir_op *op) {
 
 static bool are_equal(const struct ir_op *a, const struct ir_op *b) {
     if (a->code != b->code || a->operand_count != b->operand_count || a->integer != b->integer ||
-        memcmp(&a->number, &b->number, sizeof a->number) || a->axis != b->axis || a->param != b->param || a->dim != b->dim ||
-        a->over != b->over || a->reduction != b->reduction || a->predicated != b->predicated)
+        memcmp(&a->number, &b->number, sizeof a->number) || a->axis != b->axis || a->param != b->param ||
+        a->dim != b->dim || a->over != b->over || a->reduction != b->reduction || a->predicated != b->predicated)
         return false;
     if (a->results[0]->type != b->results[0]->type || a->results[0]->axes != b->results[0]->axes ||
         a->results[0]->partial != b->results[0]->partial)

@@ -52,7 +52,8 @@ static void add_grid(struct grids *grids, const struct axis_list *list, bool inn
     grids->items[at].count = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = list->count; i-- > 0;) {
-            bool wanted = (pass == 0) == inner_first ? inner && list->items[i].spreadable && !list->items[i].top : list->items[i].top;
+            bool wanted = (pass == 0) == inner_first ? inner && list->items[i].spreadable && !list->items[i].top
+                                                     : list->items[i].top;
             if (wanted)
                 grids->items[at].names[grids->items[at].count++] = list->items[i].name;
         }

@@ -91,7 +91,8 @@ bool contains_code(const struct ir_region *region, enum ir_opcode code) {
 }
 
 struct ir_builder builder_before(struct ir_kernel *kernel, struct ir_op *op) {
-    return (struct ir_builder){.kernel = kernel, .region = op->parent, .before = op, .span = op->span, .line = op->line};
+    return (
+        struct ir_builder){.kernel = kernel, .region = op->parent, .before = op, .span = op->span, .line = op->line};
 }
 
 struct ir_builder builder_at_start(struct ir_kernel *kernel, struct ir_region *region, const struct ir_op *like) {
@@ -152,7 +153,8 @@ static struct ir_scalar identity_of(enum ir_reduction reduction, enum ir_type ty
 
 struct ir_value *identity_constant(struct ir_builder *builder, enum ir_reduction reduction, enum ir_type type) {
     struct ir_scalar identity = identity_of(reduction, type);
-    return ir_type_is_float(type) ? ir_number(builder, type, identity.number) : ir_integer(builder, type, identity.integer);
+    return ir_type_is_float(type) ? ir_number(builder, type, identity.number)
+                                  : ir_integer(builder, type, identity.integer);
 }
 
 bool is_identity(const struct ir_value *constant, enum ir_reduction reduction) {
