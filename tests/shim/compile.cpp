@@ -120,7 +120,7 @@ std::string compiler_command(language lang, const compile_options &options, cons
     if (options.watched) {
         // Objects only: the calls are answered by this process, so no sanitizer's library is linked.
         command += " -fsanitize=thread,alignment,bounds,shift,integer-divide-by-zero -fsanitize-recover=all"
-                   " --param tsan-instrument-func-entry-exit=0";
+                   " --param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1";
     }
     if (options.counted) command += " -fsanitize-coverage=trace-pc";
     command += " " + options.flags + " -c -o " + quoted_path(target + ".o") + " " + quoted_path(source);

@@ -127,8 +127,9 @@ void check_store(const region &r, size_t offset, record &last, uint8_t bytes, co
     last.store_atomic = atomic;
 }
 
-void check_load(const region &r, size_t offset, record &last, uint8_t bytes, const void *code) {
-    if (last.store_epoch != 0 && (last.store_bytes & bytes) &&
+// A volatile load may see an atomic come or gone: that is how a loop of compare and exchange begins.
+void check_load(const region &r, size_t offset, record &last, uint8_t bytes, const void *code, bool atomic) {
+    if (last.store_epoch != 0 && (last.store_bytes & bytes) && !(atomic && last.store_atomic) &&
         concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
         fail_race(r, offset, "loads", code, "stored", last.store_code, last.store_epoch, last.store_thread);
     }
@@ -136,6 +137,7 @@ void check_load(const region &r, size_t offset, record &last, uint8_t bytes, con
         fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) +
              ", where nothing was stored in this block");
     }
+    if (atomic) return;
     bool first = last.load_epoch < state.epoch || !(last.load_bytes & bytes);
     bool other = !first && last.load_thread != state.thread.number;
     bool same_warp = last.load_thread / 32 == state.thread.warp;
@@ -199,7 +201,7 @@ void check(void *pointer, size_t bytes, bool store, bool atomic, const void *cod
         if (r->shared) part = bytes_of_word(at, offset, end);
         record &last = r->records[at / r->granule];
         if (store) check_store(*r, at, last, part, code, atomic);
-        else check_load(*r, at, last, part, code);
+        else check_load(*r, at, last, part, code, atomic);
     }
 }
 
@@ -209,10 +211,10 @@ void count_step(const void *code) {
     }
 }
 
-inline void watched(void *address, size_t bytes, bool store, const void *code) {
+inline void watched(void *address, size_t bytes, bool store, const void *code, bool atomic = false) {
     if (!state.active) return;
     count_step(code);
-    check(address, bytes, store, false, code);
+    check(address, bytes, store, atomic, code);
 }
 
 }  // namespace
@@ -299,17 +301,20 @@ std::string place_of(const void *code_address) {
 // Each is called right before an access, so its return address is the place of the access.
 #define SIMT_HOOK(name, bytes, store) \
     extern "C" void name(void *address) { simt::watched(address, bytes, store, __builtin_return_address(0)); }
+#define SIMT_VOLATILE_HOOKS(bytes) \
+    extern "C" void __tsan_volatile_read##bytes(void *address) { \
+        simt::watched(address, bytes, false, __builtin_return_address(0), true); \
+    } \
+    SIMT_HOOK(__tsan_volatile_write##bytes, bytes, true)
 #define SIMT_HOOKS(bytes) \
     SIMT_HOOK(__tsan_read##bytes, bytes, false) \
     SIMT_HOOK(__tsan_write##bytes, bytes, true) \
     SIMT_HOOK(__tsan_unaligned_read##bytes, bytes, false) \
     SIMT_HOOK(__tsan_unaligned_write##bytes, bytes, true) \
-    SIMT_HOOK(__tsan_volatile_read##bytes, bytes, false) \
-    SIMT_HOOK(__tsan_volatile_write##bytes, bytes, true)
+    SIMT_VOLATILE_HOOKS(bytes)
 SIMT_HOOK(__tsan_read1, 1, false)
 SIMT_HOOK(__tsan_write1, 1, true)
-SIMT_HOOK(__tsan_volatile_read1, 1, false)
-SIMT_HOOK(__tsan_volatile_write1, 1, true)
+SIMT_VOLATILE_HOOKS(1)
 SIMT_HOOKS(2)
 SIMT_HOOKS(4)
 SIMT_HOOKS(8)
