@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space of configs: drawn configs are many, mostly lower and survive JSON; every value of every knob matters.
+//
+//   space_test FILE...
+//
+// The first file's first kernel has to have a large space; every kernel of every file takes part in the rest. A knob
+// value matters if setting it, and nothing else, changes the emitted text below its head for some kernel.
+#include <stdlib.h>
+
+#include "codegen/codegen.h"
+#include "runtime/build.h"
+#include "tests/golden/programs.h"
+#include "tests/unit.h"
+
+enum { LARGE_SPACE = 1000, DRAWS = 100, BASES = 24, MOST_KERNELS = 32, MOST_KNOB_VALUES = 1024 };
+
+struct subject {
+    const char *name;
+    struct ir_kernel *kernel;  // extents open where they may be
+    struct ir_kernel *fixed;   // inner extents compiled in
+};
+struct subjects {
+    int count;
+    struct subject items[MOST_KERNELS];
+};
+
+static const struct lower_options sm_90 = {.target = {TARGET_CUDA, 90, false}};
+
+// The text below the head comment, which repeats the config; NULL if it can't be lowered. A fault of tilec fails.
+static const char *emit_below_head(struct unit *unit, struct arena *arena, const struct ir_kernel *kernel, const struct config *config) {
+    struct status status;
+    struct lowered *lowered = lower(arena, kernel, config, &sm_90, &status);
+    struct emitted *emitted = lowered ? emit(arena, lowered, "test", &status) : NULL;
+    if (!emitted) {
+        if (!CHECK(unit, strncmp(status.code, "internal", 8)))
+            printf("# %s: %s: %s\n", kernel->name, status.code, status.reason);
+        return NULL;
+    }
+    const char *text = emitted->text;
+    while (!strncmp(text, "//", 2))
+        text += strcspn(text, "\n") + 1;
+    return text;
+}
+
+static const char *json_of(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, bool minimal) {
+    struct text text = {0};
+    config_print(&text, kernel, config, minimal);
+    const char *copy = arena_copy(arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
+// ---------------------------------------------------------------------------------------------- many configs
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int count_distinct(const char **texts, int count) {
+    int distinct = count > 0;
+    qsort(texts, (size_t)count, sizeof *texts, compare_texts);
+    for (int i = 1; i < count; i++)
+        distinct += strcmp(texts[i - 1], texts[i]) != 0;
+    return distinct;
+}
+
+static void test_large(struct unit *unit, const struct subject *subject) {
+    const char *texts[2 * LARGE_SPACE];
+    uint64_t seed = 1;
+    int lowered = 0;
+    for (int i = 0; i < 2 * LARGE_SPACE; i++) {
+        struct arena *arena = arena_new();
+        struct config *config = config_random(arena, subject->kernel, &seed);
+        if (emit_below_head(unit, arena, subject->kernel, config))
+            texts[lowered++] = json_of(unit->arena, subject->kernel, config, false);
+        arena_free(arena);
+    }
+    int distinct = count_distinct(texts, lowered);
+    printf("# %d draws, %d lowered, %d of them distinct\n", 2 * LARGE_SPACE, lowered, distinct);
+    CHECK(unit, distinct >= LARGE_SPACE);
+}
+
+static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
+    uint64_t seed = 7;
+    int lowered = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        struct arena *arena = arena_new();
+        lowered += emit_below_head(unit, arena, kernel, config_random(arena, kernel, &seed)) != NULL;
+        arena_free(arena);
+    }
+    printf("# %d of %d lowered\n", lowered, DRAWS);
+    CHECK(unit, lowered >= DRAWS * 8 / 10);
+}
+
+// ---------------------------------------------------------------------------------------------- JSON
+
+static bool same_configs(const struct config *a, const struct config *b) {
+    bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
+                a->peel == b->peel && a->late == b->late && a->min_blocks == b->min_blocks;
+    for (int i = 0; same && i < a->axis_count; i++) {
+        const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
+        same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
+               x->warps == y->warps && x->unroll == y->unroll;
+    }
+    for (int i = 0; same && i < a->grid_count; i++)
+        same = !strcmp(a->grid[i], b->grid[i]);
+    return same;
+}
+
+static void test_json(struct unit *unit, const struct ir_kernel *kernel) {
+    uint64_t seed = 3;
+    for (int i = 0; i < DRAWS; i++) {
+        struct config *config = i ? config_random(unit->arena, kernel, &seed) : config_default(unit->arena, kernel), *read;
+        for (int minimal = 0; minimal < 2; minimal++) {
+            const char *json = json_of(unit->arena, kernel, config, minimal);
+            if (!CHECK(unit, config_parse(unit->arena, kernel, json, strlen(json), &read).ok))
+                return;
+            CHECK(unit, same_configs(config, read));
+            CHECK(unit, !strcmp(json, json_of(unit->arena, kernel, read, minimal)));
+            CHECK(unit, !minimal || i || (!strstr(json, "axes") && !strstr(json, "peel")));
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- knobs
+
+// A choice of a knob, of all kernels together: "block 128", "peel false", for grids the kernel and the list.
+struct knob_value {
+    const char *name;
+    bool matters;
+};
+struct knob_values {
+    struct arena *arena;
+    int count;
+    struct knob_value items[MOST_KNOB_VALUES];
+};
+
+static struct knob_value *value_named(struct knob_values *values, const char *name) {
+    for (int i = 0; i < values->count; i++)
+        if (!strcmp(values->items[i].name, name))
+            return &values->items[i];
+    if (values->count == MOST_KNOB_VALUES)
+        return NULL;
+    values->items[values->count] = (struct knob_value){arena_copy(values->arena, name, strlen(name)), false};
+    return &values->items[values->count++];
+}
+
+// The number that a path like "axes.tb.block" leads to; NULL if it is none.
+static int *number_at(struct config *config, const char *path) {
+    char axis[64], field[16];
+    if (!strcmp(path, "min_blocks"))
+        return &config->min_blocks;
+    if (sscanf(path, "axes.%63[^.].%15s", axis, field) != 2)
+        return NULL;
+    struct config_axis *found = config_axis_named(config, axis);
+    return !found                     ? NULL
+           : !strcmp(field, "block")  ? &found->block
+           : !strcmp(field, "vector") ? &found->vector
+           : !strcmp(field, "lanes")  ? &found->lanes
+           : !strcmp(field, "warps")  ? &found->warps
+           : !strcmp(field, "unroll") ? &found->unroll
+                                      : NULL;
+}
+
+static void set_grid(struct arena *arena, struct config *config, const char *list) {
+    config->grid = ARENA_ARRAY(arena, const char *, strlen(list));
+    config->grid_count = 0;
+    for (const char *at = strchr(list, '"'); at; at = strchr(at, '"')) {
+        size_t length = strcspn(++at, "\"");
+        config->grid[config->grid_count++] = arena_copy(arena, at, length);
+        at += length + 1;
+    }
+}
+
+// A copy of `base` with one knob set.
+static struct config *with_knob(struct arena *arena, const struct config *base, const char *path, const char *choice) {
+    struct config *config = ARENA_NEW(arena, struct config);
+    *config = *base;
+    config->axes = ARENA_ARRAY(arena, struct config_axis, base->axis_count);
+    memcpy(config->axes, base->axes, (size_t)base->axis_count * sizeof *base->axes);
+    int *number = number_at(config, path);
+    if (number)
+        *number = atoi(choice);
+    else if (!strcmp(path, "grid"))
+        set_grid(arena, config, choice);
+    else if (!strcmp(path, "peel"))
+        config->peel = !strcmp(choice, "true");
+    else if (!strcmp(path, "late"))
+        config->late = !strcmp(choice, "true");
+    return config;
+}
+
+static const char *value_name(struct arena *arena, const struct ir_kernel *kernel, const char *path, const char *choice) {
+    if (!strcmp(path, "grid"))
+        return arena_printf(arena, "grid of %s %s", kernel->name, choice);
+    const char *field = strrchr(path, '.');
+    return arena_printf(arena, "%s %s", field ? field + 1 : path, choice);
+}
+
+// Whether the choice changes the text of some base that lowers either way.
+static bool choice_matters(struct unit *unit, const struct ir_kernel *kernel, const char *path, const char *choice) {
+    uint64_t seed = 11;
+    bool matters = false;
+    for (int i = 0; i < BASES && !matters; i++) {
+        struct arena *arena = arena_new();
+        struct config *base = i ? config_random(arena, kernel, &seed) : config_default(arena, kernel);
+        struct config *changed = with_knob(arena, base, path, choice);
+        const char *before = NULL, *after = NULL;
+        if (!same_configs(base, changed) && config_check(arena, kernel, changed).ok)
+            before = emit_below_head(unit, arena, kernel, base);
+        if (before)
+            after = emit_below_head(unit, arena, kernel, changed);
+        matters = before && after && strcmp(before, after);
+        arena_free(arena);
+    }
+    return matters;
+}
+
+static void flip_knobs(struct unit *unit, const struct ir_kernel *kernel, struct knob_values *values) {
+    struct config_space *space = config_space(unit->arena, kernel);
+    for (int k = 0; k < space->knob_count; k++) {
+        const struct config_knob *knob = &space->knobs[k];
+        for (int c = 0; c < knob->choice_count && knob->choice_count > 1; c++) {
+            struct knob_value *value = value_named(values, value_name(unit->arena, kernel, knob->path, knob->choices[c]));
+            if (!CHECK(unit, value) || value->matters)
+                continue;
+            value->matters = choice_matters(unit, kernel, knob->path, knob->choices[c]);
+        }
+    }
+}
+
+static void test_knobs(struct unit *unit, const struct subjects *subjects) {
+    struct knob_values values = {.arena = unit->arena};
+    for (int i = 0; i < subjects->count; i++) {
+        flip_knobs(unit, subjects->items[i].fixed, &values);
+        flip_knobs(unit, subjects->items[i].kernel, &values);
+    }
+    for (int i = 0; i < values.count; i++)
+        if (!CHECK(unit, values.items[i].matters))
+            printf("# %s changes nothing\n", values.items[i].name);
+    printf("# %d values\n", values.count);
+    CHECK(unit, values.count > 30);
+}
+
+// ---------------------------------------------------------------------------------------------- the run
+
+static bool add_subjects(struct subjects *subjects, struct program *program) {
+    for (int k = 0; k < frontend_kernel_count(program->file) && subjects->count < MOST_KERNELS; k++) {
+        struct subject *subject = &subjects->items[subjects->count++];
+        subject->name = frontend_kernel_name(program->file, k);
+        subject->kernel = program_check(program, subject->name, &(struct variant){TYPE_F32, TYPE_I64, false, 0});
+        subject->fixed = program_check(program, subject->name, &(struct variant){TYPE_F16, TYPE_I32, true, 0});
+        if (!subject->kernel || !subject->fixed)
+            return false;
+    }
+    return true;
+}
+
+static void each(struct unit *unit, const struct subjects *subjects, const char *what,
+                 void (*test)(struct unit *unit, const struct ir_kernel *kernel)) {
+    for (int i = 0; i < subjects->count; i++) {
+        unit_begin(unit);
+        test(unit, subjects->items[i].kernel);
+        test(unit, subjects->items[i].fixed);
+        unit_end(unit, arena_printf(unit->arena, "%s: %s", subjects->items[i].name, what));
+    }
+}
+
+int main(int count, char **arguments) {
+    struct unit unit = {0};
+    struct program programs[MOST_KERNELS];
+    struct subjects subjects = {0};
+    int opened = 0;
+    bool good = count > 1;
+    for (int i = 1; i < count && opened < MOST_KERNELS; i++) {
+        good &= program_open(&programs[opened], arguments[i]);
+        good = good && add_subjects(&subjects, &programs[opened]);
+        opened++;
+    }
+    if (good) {
+        unit_begin(&unit);
+        test_large(&unit, &subjects.items[0]);
+        unit_end(&unit, "a thousand configs");
+        each(&unit, &subjects, "most draws lower", test_most_lower);
+        each(&unit, &subjects, "configs survive JSON", test_json);
+        unit_begin(&unit);
+        test_knobs(&unit, &subjects);
+        unit_end(&unit, "every value of every knob matters");
+    }
+    for (int i = 0; i < opened; i++)
+        program_close(&programs[i]);
+    return unit_finish(&unit) || !good;
+}
