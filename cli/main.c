@@ -40,6 +40,18 @@ const struct command commands[] = {
      "tilec run examples/jagged_sum.tile --kernel jagged_sum --arg x=randn --arg 'offsets=offsets(uniform(0, 300))' \\\n"
      "    --dim B=1000 --dim M=64 --check\n"
      "tilec run examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --out out=weights.npy"},
+    {"bench", command_bench, "FILE", 1, 1, NULL,
+     {OPTION_KERNEL, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_CONFIG, OPTION_VERSUS,
+      OPTION_RUNS, OPTION_CHECK, OPTION_OUT, OPTION_SEED, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE, OPTION_SOURCE,
+      OPTION_KEEP, OPTION_JSON, ALWAYS},
+     "time a kernel against what the bytes allow",
+     "Arguments are those of run. Shows the median of the timed runs, the times that a tenth of them are below and above, and\n"
+     "bytes per second: of what the kernel can't do without reading and writing (every tensor once, as far as it is reached),\n"
+     "beside the device's own speed of copying, measured at the same time. On cuda times are those of device events, on the\n"
+     "CPU those of the clock; caches are flushed before every run. Nothing is tuned.",
+     "tilec bench examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
+     "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)'\n"
+     "tilec bench examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --config best.json --vs default --json"},
     {"compile", command_compile, "FILE", 1, 1, NULL,
      {SPECIALIZATION, LOWERING, OPTION_PTX, OPTION_SOURCE, OPTION_KEEP, OPTION_OUTPUT, OPTION_JSON, ALWAYS},
      "compile a kernel to a cubin or PTX with NVRTC, and show what it uses",

@@ -44,6 +44,8 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_HISTOGRAM] = {"histogram", 0, "NAME", false, false, NULL, "show how long the rows of this argument are; \"\": of the first that gives rows"},
     [OPTION_COUNT_OF] = {"count", 'n', "K", false, false, NULL, "how many; they come as a JSON array"},
     [OPTION_MINIMAL] = {"minimal", 0, NULL, false, false, NULL, "without what the default config has anyway"},
+    [OPTION_VERSUS] = {"vs", 0, "FILE", false, true, NULL, "a second config, timed in turns with the first; \"default\": that one"},
+    [OPTION_RUNS] = {"runs", 0, "N", false, false, NULL, "timed runs; otherwise as many as fit into half a second, from 20 to 200"},
     [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
 };
 

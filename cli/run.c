@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-static struct tilec_run_options run_options(const struct arguments *arguments, uint64_t seed)
+struct tilec_run_options run_options(const struct arguments *arguments, uint64_t seed)
 {
     const struct values *values = arguments->values;
     return (struct tilec_run_options){

@@ -67,7 +67,7 @@ static struct status execute_on_cuda(void *data, struct arena *arena, const stru
 
 // ---------------------------------------------------------------------------------------------- the job
 
-static struct bind_request bind_request_of(const tilec_program *program, const struct tilec_run_options *options)
+struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options)
 {
     return (struct bind_request){
         .file = program->file,
@@ -99,7 +99,7 @@ static struct status run_job(tilec_run *job, const tilec_program *program, const
     if (reference && (options->config || options->source || options->keep))
         return status_failed(job->arena, "usage.device", "the reference evaluator takes no config, source or kept text");
     const struct run_request request = {
-        .bind = bind_request_of(program, options),
+        .bind = run_bind_request(program, options),
         .device = device,
         .execute = reference ? NULL : cuda ? execute_on_cuda : execute_on_cpu,
         .execute_data = &executor,

@@ -58,6 +58,8 @@ struct cpu_request {
 // Not ok: lowering.…, codegen.…, missing.compiler (no C compiler; the reason has the command that installs one),
 // internal.compiler (the compiler refuses what was emitted), launch.….
 struct status cpu_execute(struct arena *arena, const struct cpu_request *request);
+// Its first half: the text and the plan for these tensors. NULL with a status.
+struct emitted *cpu_prepare(struct arena *arena, const struct cpu_request *request, struct status *status);
 
 // A built and loaded shared object. Closed by cpu_close.
 struct cpu_object;

@@ -37,7 +37,7 @@ struct status cpu_launch(struct arena *arena, const struct cpu_object *object, c
 
 // ---------------------------------------------------------------------------------------------- the whole way
 
-static struct emitted *prepare(struct arena *arena, const struct cpu_request *request, struct status *status)
+struct emitted *cpu_prepare(struct arena *arena, const struct cpu_request *request, struct status *status)
 {
     const struct plan_demands demands = plan_demands(request->kernel, &request->bindings, request->tensors);
     const struct lower_options options = {
@@ -62,7 +62,7 @@ static struct status keep_text(struct arena *arena, const struct cpu_request *re
 struct status cpu_execute(struct arena *arena, const struct cpu_request *request)
 {
     struct status status = STATUS_OK;
-    struct emitted *emitted = prepare(arena, request, &status);
+    struct emitted *emitted = cpu_prepare(arena, request, &status);
     if (!emitted) return status;
     struct cpu_object *object = NULL;
     status = keep_text(arena, request, emitted);

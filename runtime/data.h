@@ -219,6 +219,7 @@ struct run_request {
     int out_count;
     const char *const *outs;     // "NAME=file.npy"
     const char *save_directory;  // every argument goes there as NAME.npy; NULL: no
+    bool quiet;                  // no summaries of outputs
     const char *histogram;       // an offsets or lengths argument whose histogram is reported; "": the first; NULL: no
 };
 struct run_output {

@@ -153,7 +153,7 @@ static void report_outputs(struct running *running)
     for (int i = 0; i < running->result->output_count; i++) {
         const struct run_output *output = &running->result->outputs[i];
         if (output->file) text_printf(report, "%s: written to %s\n", output->name, output->file);
-        else summary_print(report, output->name, &output->view);
+        else if (!running->request->quiet) summary_print(report, output->name, &output->view);
     }
 }
 

@@ -9,6 +9,9 @@
 
 #ifndef TILEC_VERSION
 #define TILEC_VERSION "0.0.0"  // the build says which it is
+// What the options of running and timing ask to be bound (data.h has the type).
+struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options);
+
 #endif
 
 struct tilec_program {
@@ -47,5 +50,8 @@ void json_string(struct text *out, const char *string);
 // Reads the command line's spelling of a specialization for a kernel of `file`. Not ok: usage.… naming the option.
 struct status specialization_read(struct arena *arena, const struct signature *signature,
                                   const struct tilec_specialization *given, struct specialization *specialization);
+
+// What the options of running and timing ask to be bound (data.h has the type).
+struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options);
 
 #endif

@@ -197,6 +197,22 @@ const char *tilec_run_summary(const tilec_run *run);  // as a person reads it
 const char *tilec_run_printed(const tilec_run *run);  // what the kernel's `print`s said, "" if nothing
 tilec_text tilec_run_json(const tilec_run *run);
 
+// ------------------------------------------------------------------------------------------------ timing
+
+struct tilec_bench_options {
+    struct tilec_run_options run; // arguments, device ("cpu", "cuda", "cuda:1"), config; with `check` the outputs are checked too
+    const char *versus;           // a second config's path, timed in turns with the first; "default"; NULL: none
+    int runs;                     // timed runs of each; 0: as many as fit into half a second, from 20 to 200
+};
+// What a kernel takes, against the bytes that it can't do without and the device's own copy speed. There even where
+// TILEC_WRONG says that the check failed; else NULL unless TILEC_OK.
+typedef struct tilec_bench tilec_bench;
+tilec_result tilec_bench_kernel(tilec_program *program, const struct tilec_bench_options *options, tilec_report *report,
+                                tilec_bench **bench);
+void tilec_bench_free(tilec_bench *bench);                // before its program
+const char *tilec_bench_summary(const tilec_bench *bench);  // as a person reads it
+tilec_text tilec_bench_json(const tilec_bench *bench);
+
 // ------------------------------------------------------------------------------------------------ files
 
 // Reads a file whole ("-": standard input); TILEC_USAGE with the reason in the report.
