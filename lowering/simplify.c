@@ -80,6 +80,11 @@ static bool may_share(const struct simplifier *simplifier, const struct ir_op *o
     return ir_ops[op->code].flags & F_PURE;
 }
 
+// What these give depends on the points that are active where they stand: a reduction in an `if` isn't the one around it.
+static bool depends_on_place(const struct ir_op *op) {
+    return op->code == OP_REDUCE || op->code == OP_SCAN || op->code == OP_DOT || op->code == OP_UPDATE;
+}
+
 struct scope {
     int count, capacity;
     struct ir_op **ops;
@@ -88,7 +93,7 @@ struct scope {
 static struct ir_op *find_equal(const struct scope *scopes, const struct ir_op *op) {
     const struct scope *bucket = &scopes[hash_op(op)];
     for (int i = bucket->count; i-- > 0;)
-        if (are_equal(bucket->ops[i], op))
+        if (are_equal(bucket->ops[i], op) && (!depends_on_place(op) || bucket->ops[i]->parent == op->parent))
             return bucket->ops[i];
     return NULL;
 }
@@ -108,12 +113,13 @@ static void inline_branch(struct simplifier *simplifier, struct ir_op *op, bool 
     simplifier->changed = true;
 }
 
-// BROADCAST is needed only where the operand lacks axes that are carried as such.
+// What comes in an operation's place must be on the same axes: for each point of these an atomic happens once (`n[t * 0]`),
+// and variables are carried on them.
 static bool simplify_value(struct simplifier *simplifier, struct ir_op *op) {
     struct ir_builder builder = builder_before(simplifier->kernel, op);
     struct ir_value *value = neutral(op);
     if (value && value->type == op->results[0]->type && !value->partial && !op->results[0]->partial &&
-        (op->code != OP_BROADCAST || value->axes == op->results[0]->axes)) {
+        value->axes == op->results[0]->axes) {
         replace(simplifier, op, value);
         return true;
     }
