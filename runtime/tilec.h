@@ -160,6 +160,20 @@ const char *tilec_binary_log(const tilec_binary *binary);  // warnings, "" if no
 int tilec_binary_usage_count(const tilec_binary *binary);  // 0 for PTX
 struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index);
 
+// ------------------------------------------------------------------------------------------------ the cache
+
+// How the caches of best configs and of binaries are used. NULL, 0: as the environment says (TILEC_CACHE_DIR and so on;
+// docs/caching.md), which these override.
+struct tilec_cache_options {
+    const char *folder;           // TILEC_CACHE_DIR
+    const char *kind;             // TILEC_AUTOTUNE_CACHE: "local" or "strict"
+    int force;                    // TILEC_FORCE_AUTOTUNE: best configs are written, not read
+    int skip;                     // TILEC_SKIP_CACHE: nothing is read or written
+    int assert_hit;               // TILEC_ASSERT_CACHE_HIT: TILEC_NO_CONFIG where no best config is known
+    const char *effort;           // TILEC_AUTOTUNE_EFFORT: "none", "quick" or "full"
+    const char *budget;           // TILEC_AUTOTUNE_BUDGET_SECONDS: a number
+};
+
 // ------------------------------------------------------------------------------------------------ running
 
 // All spelled as on the command line; see `tilec run --help`. NULL, 0: not given.
@@ -187,6 +201,7 @@ struct tilec_run_options {
     const char *const *outs;      // "out=sums.npy"
     const char *save_arguments;   // a folder that gets each argument as NAME.npy
     const char *histogram;        // an argument whose row lengths are shown; "": the first that gives rows
+    struct tilec_cache_options cache;  // without `config` the best known config is taken, else the default
 };
 // What a run came to. There even where TILEC_WRONG says that the check failed; else NULL unless TILEC_OK.
 typedef struct tilec_run tilec_run;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caches as the rest of runtime/ uses them: how they are asked to be used (cache_session.c), the key of a tuned
+// config (config_cache_key.c), the best known configs on disk (config_cache.c), and which config wins (resolve.c).
+// Binaries are in build.h. Private to runtime/.
+//
+// No failure of a cache is a failure of what it is used for: it is a miss, or a warning in the session, once of each
+// kind. Only an asserted hit that is a miss is an error ("cache.miss").
+#ifndef TILEC_RUNTIME_CONFIG_CACHE_H
+#define TILEC_RUNTIME_CONFIG_CACHE_H
+
+#include "runtime/build.h"
+#include "runtime/tilec.h"
+
+// ---------------------------------------------------------------------------------------------- sessions (cache_session.c)
+
+enum cache_kind { CACHE_LOCAL, CACHE_STRICT };  // strict: keys have the exact builds of tilec and of the toolkit too
+enum effort { EFFORT_UNSET, EFFORT_NONE, EFFORT_QUICK, EFFORT_FULL };
+
+// Options over environment variables over defaults.
+struct cache_settings {
+    const char *folder;     // with configs/ and objects/ in it; NULL: none can be named
+    enum cache_kind kind;   // TILEC_AUTOTUNE_CACHE
+    bool skip;              // TILEC_SKIP_CACHE: neither reads nor writes, configs and binaries alike
+    bool force;             // TILEC_FORCE_AUTOTUNE: configs are written, not read
+    bool assert_hit;        // TILEC_ASSERT_CACHE_HIT: a config that isn't there is an error
+    enum effort effort;     // TILEC_AUTOTUNE_EFFORT
+    bool effort_asked;      // by an option, not by the environment: then run and bench may tune
+    double budget_seconds;  // TILEC_AUTOTUNE_BUDGET_SECONDS; 0: none
+    int64_t limit_bytes;    // TILEC_CACHE_SIZE
+};
+
+enum { CACHE_WARNINGS = 8 };
+// One job's use of the caches. One thread at a time. Everything that takes one takes NULL too: then the environment's
+// settings hold and nothing is counted or told.
+struct cache_session {
+    struct arena *arena;
+    struct cache_settings settings;
+    int compiled, taken;    // binaries that a compiler made, and that came from the cache
+    int warning_count;
+    struct {
+        const char *code, *text;
+    } warnings[CACHE_WARNINGS];
+};
+// `options` NULL: the environment alone. Not ok: usage.cache, naming the option or the variable.
+struct status cache_session_begin(struct arena *arena, const struct tilec_cache_options *options, struct cache_session *session);
+// Adds a warning unless there is one of that code. `code` is static text.
+void cache_warn(struct cache_session *session, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// The warnings, as messages of the report.
+void cache_session_report(const struct cache_session *session, tilec_report *report);
+// "NAME=VALUE" texts, ending with NULL, that give a child process the same session.
+const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session);
+
+// ---------------------------------------------------------------------------------------------- keys (config_cache_key.c)
+
+// What a config runs on. Texts are never NULL.
+struct config_device {
+    const char *target;         // "cpu", "sm_90"
+    const char *name;           // "NVIDIA H200"; of a CPU its model and how many cores may be used
+    const char *capability;     // "9.0"; of a CPU a hash of its features
+    const char *driver;         // "580.159.04, CUDA 13.0"; "" on the CPU
+    const char *toolkit;        // "NVRTC 13.0"; the C compiler
+    int toolkit_file_count;     // whose contents are the toolkit's exact build
+    const char *toolkit_files[4];
+};
+// Not ok: missing.…. Neither opens a context nor compiles.
+struct status config_device_cpu(struct arena *arena, struct config_device *device);
+struct status config_device_cuda(struct arena *arena, int ordinal, struct config_device *device);
+
+// How long the rows of packed data are.
+struct row_statistics {
+    int64_t rows, total, longest;
+    double mean, skew;          // longest over mean; 0 if there is nothing
+};
+struct rows_use;
+struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors);
+
+struct config_key_request {
+    const struct config_device *device;
+    const struct ir_kernel *kernel;     // checked
+    const struct ir_bindings *bindings; // every dimension's value
+    const struct ir_tensor *tensors;    // on the host; NULL: lengths of rows aren't known
+    bool index64, unaligned, checked;   // what code is made for (plan_demands)
+};
+enum config_key_field {
+    KEY_TARGET, KEY_DEVICE, KEY_CAPABILITY, KEY_DRIVER, KEY_TOOLKIT, KEY_TILEC, KEY_KERNEL, KEY_PROGRAM, KEY_TYPES,
+    KEY_STATIC, KEY_SHAPE, KEY_FLAGS, KEY_BUILDS, KEY_FIELDS
+};
+// Everything that the best config may depend on, as texts; never NULL.
+//   program  a hash of the checked IR, imports inlined: comments and layout don't count
+//   shape    "B=1024 offsets: rows=1024 mean=1024 skew=2": powers of two, the nearest on the logarithmic scale
+//   builds   "" unless the session's kind is strict
+struct config_key {
+    struct cache_key hash;
+    const char *fields[KEY_FIELDS];
+};
+const char *config_key_field_name(enum config_key_field field);  // "device", …
+struct config_key config_key_make(struct arena *arena, const struct cache_session *session, const struct config_key_request *request);
+
+// ---------------------------------------------------------------------------------------------- configs on disk (config_cache.c)
+
+// An entry of configs/.
+struct config_entry {
+    struct config_key key;
+    struct config *config;      // NULL where it was read without a kernel
+    const char *config_text;    // as JSON
+    double milliseconds;        // what it took when it was stored
+    int64_t created;            // seconds since 1970
+    int64_t bytes;              // of the file
+};
+
+// The entry of exactly this key, its config checked against the kernel. False is a miss: also where the session doesn't
+// read, or the entry is damaged (a warning).
+bool config_cache_find(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
+                       struct config_entry *entry);
+// Stores the best known config of a key, over the one that is there. Only for a config that ran, was checked and timed:
+// refused unless milliseconds is finite and above 0. False, with a warning, if it couldn't be stored.
+bool config_cache_store(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
+                        const struct config *config, double milliseconds);
+// The best known configs of the same kernel for the same kind of target, those of the likest key first, at most `limit`:
+// other shapes, extents, types, devices, versions. Only those that fit the kernel, each config once. Returns how many.
+int config_cache_similar(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
+                         int limit, struct config_entry *entries);
+// "cache.miss", with the key's fields in which the nearest entry differs.
+struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key);
+
+// ---------------------------------------------------------------------------------------------- which config wins (resolve.c)
+
+enum config_origin { CONFIG_FROM_FILE, CONFIG_FROM_CACHE, CONFIG_FROM_SEARCH, CONFIG_DEFAULT };
+const char *config_origin_name(enum config_origin origin);  // "file", "cache", "search", "default"
+
+struct resolve_request {
+    const struct ir_kernel *kernel;
+    const struct ir_bindings *bindings;
+    const struct ir_tensor *tensors;    // on the host
+    const char *path;                   // of an explicit config, or NULL
+    bool checked;
+    bool cuda;                          // on cuda:ordinal; else on the CPU
+    int ordinal;
+    struct cache_session *session;
+    // Searches, where the session asks for an effort and nothing better is known; NULL: that is an error then.
+    struct status (*tune)(void *data, struct arena *arena, const struct config_key *key, struct config **config);
+    void *tune_data;
+};
+struct resolved {
+    struct config *config;
+    enum config_origin origin;
+    const char *label;                  // "best.json", "default", "cached 1a2b3c4d5e6f"
+};
+// Explicit, then dispatch file (refused with config.dispatch until there are any), then cache, then default.
+struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved);
+
+#endif
