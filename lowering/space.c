@@ -143,6 +143,19 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
+// A full axis has what is left of it in registers: more lanes and warps than drawn where that would be too much.
+static int spread_full(struct config_axis *axis, int room, struct budget *budget) {
+    for (; room > budget->registers && budget->lanes > 1; room /= 2) {
+        axis->lanes *= 2;
+        budget->lanes /= 2;
+    }
+    for (; room > budget->registers && budget->warps > 1; room /= 2) {
+        axis->warps *= 2;
+        budget->warps /= 2;
+    }
+    return room;
+}
+
 static void draw_axis(struct config_axis *axis, const struct axis_use *use, struct budget *budget, uint64_t *seed) {
     int room = use->full ? power_over(use->extent) : MAX_BLOCK;
     axis->vector = draw_power(seed, smaller(smaller(widest_vector(use), budget->registers), room));
@@ -154,7 +167,7 @@ static void draw_axis(struct config_axis *axis, const struct axis_use *use, stru
     budget->lanes /= axis->lanes;
     budget->warps /= axis->warps;
     budget->registers /= axis->vector;
-    int registers = use->full ? room : draw_power(seed, smaller(budget->registers, 16));
+    int registers = use->full ? spread_full(axis, room, budget) : draw_power(seed, smaller(budget->registers, 16));
     budget->registers = budget->registers > registers ? budget->registers / registers : 1;
     axis->block = axis->vector * axis->lanes * axis->warps * registers;
     axis->unroll = use->loops && use->inner ? draw_power(seed, smaller(budget->registers, 4)) : 1;
@@ -168,8 +181,10 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     config->axes = ARENA_ARRAY(arena, struct config_axis, list.count);
     struct budget budget = {MAX_LANES, draw_power(seed, 16), REGISTER_BUDGET};
     int start = list.count ? draw_below(seed, list.count) : 0;
-    for (int i = 0; i < list.count; i++) {
+    for (int i = 0; i < 2 * list.count; i++) {  // full axes first: their blocks are no choice
         int at = (start + i) % list.count;
+        if (list.items[at].full != (i < list.count))
+            continue;
         config->axes[at].name = list.items[at].name;
         draw_axis(&config->axes[at], &list.items[at], &budget, seed);
     }
