@@ -22,6 +22,7 @@ bool emit_variant(arena *memory, const ir_kernel *kernel, variant &v, std::strin
     const lowered *program = lower(memory, kernel, v.cut, &options, &done);
     if (program != nullptr) v.text = emit(memory, program, "0.0.0", &done);
     if (v.text == nullptr) reason = std::string(done.code != nullptr ? done.code : "?") + ": " + (done.reason != nullptr ? done.reason : "");
+    for (char &c : reason) c = c == '\n' ? ' ' : c;  // complaints come a line each; a reason is one
     return v.text != nullptr;
 }
 
