@@ -44,12 +44,13 @@ static const char *extent_text(struct emitter *emitter, const struct ir_value *e
 }
 
 // ((i0 * n1 + i1) * n2 + i2) …, the last dimension fastest.
-static const char *flat_index(struct emitter *emitter, const struct ir_op *op) {
+// `least`: the precedence that the text's place wants, 12 behind a `+` or 1 in brackets.
+static const char *flat_index(struct emitter *emitter, const struct ir_op *op, int least) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
     const char *text = "0";
     for (int i = 0; i < param->rank; i++) {
         if (i == 0) {
-            text = as_index(emitter, op->operands[0], param->rank > 1 ? 13 : 1);
+            text = as_index(emitter, op->operands[0], param->rank > 1 ? 13 : least);
             continue;
         }
         int64_t extent;
@@ -70,7 +71,7 @@ static const char *from_storage(struct emitter *emitter, enum ir_type type, cons
 
 const char *load_text(struct emitter *emitter, const struct ir_op *op, int *precedence) {
     enum ir_type type = op->results[0]->type;
-    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op));
+    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op, 1));
     const char *loaded = from_storage(emitter, type, element);
     *precedence = 15;
     if (!op->predicated)
@@ -155,7 +156,7 @@ static const char *vector_helper(struct emitter *emitter, const char *what, enum
 
 static const char *vector_address(struct emitter *emitter, const struct ir_op *op) {
     emitter->aligned |= (uint64_t)1 << op->param;
-    return print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
+    return print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op, 12));
 }
 
 void write_vector_load(struct emitter *emitter, const struct ir_op *op, const char *name, int width) {
@@ -231,7 +232,7 @@ void write_store(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *value = op->operands[param->rank];
     emitter->stored |= (uint64_t)1 << op->param;
     const char *guard = effect_guard(emitter, op, axes_touched(op));
-    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op));
+    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op, 1));
     line(emitter, "%s%s = %s;", guard, element, to_storage(emitter, op, value));
 }
 
@@ -260,7 +261,7 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
         print(emitter, "tile_atomic_%s_%s", op->reduction == RED_SUM ? "add" : ir_reduction_name(op->reduction),
               ir_type_name(param->type));
     const char *guard = effect_guard(emitter, op, axes_touched(op));
-    const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op));
+    const char *element = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op, 12));
     line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));
 }
 
