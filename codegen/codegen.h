@@ -5,7 +5,8 @@
 
 #include "lowering/lowering.h"
 
-enum launch_argument_kind { ARGUMENT_TENSOR, ARGUMENT_SCALAR, ARGUMENT_DIM };
+// ARGUMENT_WORKSPACE: index is that of launch_plan.workspaces.
+enum launch_argument_kind { ARGUMENT_TENSOR, ARGUMENT_SCALAR, ARGUMENT_DIM, ARGUMENT_WORKSPACE };
 struct launch_argument {
     enum launch_argument_kind kind;
     int index;          // of the parameter, or of the dimension
@@ -37,7 +38,8 @@ struct launch_plan {
     struct launch_kernel *kernels;  // run in this order on one stream
     bool index32;                   // demands: every extent and every tensor's count of elements is below 2^31
     uint64_t aligned;               // demands: bit p, parameter p's address is a multiple of 16
-    int64_t workspace_bytes;        // none yet: 0
+    int workspace_count;            // device memory for the time of a run, with any contents, aligned to 16 bytes
+    const struct ir_param **workspaces;
 };
 
 struct emitted {
@@ -49,6 +51,9 @@ struct emitted {
 // Pure: the same lowered program gives the same bytes. `version` goes into the head comment.
 // NULL with a reason in `status` (code "codegen.…").
 struct emitted *emit(struct arena *arena, const struct lowered *lowered, const char *version, struct status *status);
+
+// Bytes of a planned workspace for actual dimensions and scalars.
+int64_t launch_workspace_bytes(const struct ir_param *workspace, const struct ir_bindings *bindings);
 
 // The count of blocks of a planned kernel for actual dimensions and scalars.
 int64_t launch_blocks(const struct launch_kernel *kernel, const struct ir_bindings *bindings);

@@ -99,8 +99,9 @@ static void write_config(struct emitter *emitter) {
     const char *grid = "";
     for (int i = 0; i < config->grid_count; i++)
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
-    line(emitter, "//   grid %s; strategy %s; peel %s; late %s; min_blocks %d", grid,
-         config_strategy_name(config->strategy), config->peel ? "true" : "false", config->late ? "true" : "false",
+    const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
+    line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; min_blocks %d", grid,
+         config_strategy_name(config->strategy), chunk, config->peel ? "true" : "false", config->late ? "true" : "false",
          config->min_blocks);
 }
 
@@ -173,6 +174,17 @@ static void write_rest(struct emitter *emitter) {
         comment_lines(emitter, emitter->lowered->lines[emitter->lowered->line_count - 1]);
 }
 
+// Workspaces are aligned by whoever allocates them; the plan's demand is about the caller's tensors.
+static void plan_workspaces(struct emitter *emitter, struct launch_plan *plan) {
+    const struct ir_kernel *kernel = emitter->kernel;
+    plan->workspaces = ARENA_ARRAY(emitter->arena, const struct ir_param *, kernel->param_count + 1);
+    for (int p = 0; p < kernel->param_count; p++)
+        if (kernel->params[p].kind == PARAM_WORKSPACE) {
+            plan->workspaces[plan->workspace_count++] = &kernel->params[p];
+            plan->aligned &= ~((uint64_t)1 << p);
+        }
+}
+
 struct emitted *emit(struct arena *arena, const struct lowered *lowered, const char *version, struct status *status) {
     struct text functions = {0}, whole = {0};
     struct emitter emitter = {.arena = arena, .lowered = lowered, .kernel = lowered->kernel};
@@ -196,6 +208,7 @@ struct emitted *emit(struct arena *arena, const struct lowered *lowered, const c
     emitted->text = arena_copy(arena, whole.data, whole.length);
     emitted->plan.index32 = !lowered->options.index64;
     emitted->plan.aligned = emitter.aligned;
+    plan_workspaces(&emitter, &emitted->plan);
     text_free(&functions);
     text_free(&whole);
     *status = emitter.status;
@@ -213,6 +226,14 @@ static int64_t tiles_of(const struct launch_axis *axis, const struct ir_bindings
         range = ir_evaluate_number(axis->hi, bindings).integer - ir_evaluate_number(axis->lo, bindings).integer;
     }
     return range > 0 ? (range - 1) / axis->block + 1 : 0;
+}
+
+int64_t launch_workspace_bytes(const struct ir_param *workspace, const struct ir_bindings *bindings) {
+    int64_t bytes = ir_type_bytes(workspace->type);
+    for (int i = 0; i < workspace->rank; i++)
+        if (__builtin_mul_overflow(bytes, ir_evaluate_number(workspace->extents[i], bindings).integer, &bytes))
+            return INT64_MAX;
+    return bytes;
 }
 
 int64_t launch_blocks(const struct launch_kernel *kernel, const struct ir_bindings *bindings) {

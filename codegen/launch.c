@@ -247,6 +247,15 @@ static enum ir_type passed_type(enum ir_type type) {
     }
 }
 
+static struct launch_argument tensor_argument(const struct emitter *emitter, int param) {
+    int number = 0;
+    for (int p = 0; p < param; p++)
+        number += emitter->kernel->params[p].kind == PARAM_WORKSPACE;
+    bool own = emitter->kernel->params[param].kind == PARAM_WORKSPACE;
+    return (struct launch_argument){own ? ARGUMENT_WORKSPACE : ARGUMENT_TENSOR, own ? number : param,
+                                    emitter->kernel->params[param].type};
+}
+
 static struct signature make_signature(struct emitter *emitter, struct launch_kernel *plan) {
     const struct ir_kernel *kernel = emitter->kernel;
     struct signature signature = {"", "", "", 0};
@@ -256,7 +265,7 @@ static struct signature make_signature(struct emitter *emitter, struct launch_ke
             const char *constant = emitter->stored >> p & 1 ? "" : "const ";
             const char *type = print(emitter, "%s%s *", constant, storage_type(kernel->params[p].type));
             add_parameter(emitter, &signature, plan, type, emitter->param_names[p],
-                          (struct launch_argument){ARGUMENT_TENSOR, p, kernel->params[p].type});
+                          tensor_argument(emitter, p));
         }
     for (int p = 0; p < kernel->param_count; p++)
         if (emitter->scalars >> p & 1) {

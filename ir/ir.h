@@ -179,7 +179,8 @@ struct ir_dim {
     struct span span;
 };
 
-enum ir_param_kind { PARAM_IN, PARAM_INOUT, PARAM_OUT, PARAM_SCALAR };
+// Workspace tensors are made by lowering: the runtime allocates them for the time of a run, with any contents.
+enum ir_param_kind { PARAM_IN, PARAM_INOUT, PARAM_OUT, PARAM_SCALAR, PARAM_WORKSPACE };
 
 struct ir_param {
     const char *name;

@@ -304,7 +304,7 @@ static void print_region(struct text *out, const struct ir_kernel *kernel, const
 
 static void print_param(struct text *out, const struct ir_kernel *kernel, int index) {
     static const char *const kinds[] = {
-        [PARAM_IN] = "in", [PARAM_INOUT] = "inout", [PARAM_OUT] = "out", [PARAM_SCALAR] = "scalar"};
+        [PARAM_IN] = "in", [PARAM_INOUT] = "inout", [PARAM_OUT] = "out", [PARAM_SCALAR] = "scalar", [PARAM_WORKSPACE] = "workspace"};
     const struct ir_param *param = &kernel->params[index];
     text_printf(out, "  %s %s: %s", kinds[param->kind], param->name, ir_type_name(param->type));
     if (param->rank) {

@@ -5,7 +5,7 @@
 
 #include "lowering/lowering.h"
 
-enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_UNROLL = 8 };
+enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_UNROLL = 8, MAX_CHUNK = 1 << 20 };
 
 struct axis_use {
     const char *name;
@@ -24,6 +24,7 @@ struct axis_list {
 };
 
 struct axis_list axis_list(const struct ir_kernel *kernel);  // in order of first appearance
+bool may_split(struct arena *arena, const struct ir_kernel *kernel);  // whether the strategy chunks applies
 bool axis_listed(const struct axis_list *list, const char *name);
 
 #endif

@@ -6,14 +6,19 @@
 
 #include "lowering/axes.h"
 
+static const char *const strategy_names[STRATEGY_COUNT] = {[STRATEGY_ROWS] = "rows", [STRATEGY_CHUNKS] = "chunks"};
+
 const char *config_strategy_name(enum config_strategy strategy) {
-    (void)strategy;
-    return "rows";
+    return strategy_names[strategy];
 }
 
 bool config_strategy_named(const char *name, enum config_strategy *strategy) {
-    *strategy = STRATEGY_ROWS;
-    return !strcmp(name, "rows");
+    for (int i = 0; i < STRATEGY_COUNT; i++)
+        if (!strcmp(name, strategy_names[i])) {
+            *strategy = (enum config_strategy)i;
+            return true;
+        }
+    return false;
 }
 
 struct config_axis *config_axis_named(const struct config *config, const char *name) {
@@ -94,5 +99,10 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
     if (config->min_blocks < 0 || config->min_blocks > 32)
         return wrong(arena, "config.value", "min_blocks is %d: it must be from 0 to 32", config->min_blocks);
+    if (config->strategy == STRATEGY_CHUNKS && !is_power_up_to(config->chunk, MAX_CHUNK))
+        return wrong(arena, "config.value", "chunk is %d: with the strategy chunks it must be a power of two from 1 to %d",
+                     config->chunk, MAX_CHUNK);
+    if (config->strategy == STRATEGY_ROWS && config->chunk)
+        return wrong(arena, "config.value", "chunk is %d: it belongs to the strategy chunks", config->chunk);
     return check_grid(arena, &list, config);
 }

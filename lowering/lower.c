@@ -15,6 +15,8 @@ struct pass {
 // A pass named opt_* may be skipped; the others have to run.
 static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "fold constants, share equal computations, drop what nothing uses"},
+    {"lower_strategy", lower_strategy, "split rows into pieces of equal work, if the config says so"},
+    {"opt_simplify", opt_simplify, "again"},
     {"lower_layout", lower_layout, "deal the bits of every axis out to vectors, lanes, warps and registers"},
     {"lower_schedule", lower_schedule, "spread loops over the grid"},
     {"lower_jagged", lower_jagged, "make jagged loops dense, to the largest length, with a guard"},

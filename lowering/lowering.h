@@ -18,7 +18,11 @@ struct config_axis {
     int unroll;   // tiles of a loop over the axis per turn: 1 2 4
 };
 
-enum config_strategy { STRATEGY_ROWS };
+enum config_strategy {
+    STRATEGY_ROWS,    // a tile of rows per block
+    STRATEGY_CHUNKS,  // pieces of rows, of about equal work (chunks.c)
+    STRATEGY_COUNT
+};
 
 struct config {
     int axis_count;
@@ -26,6 +30,7 @@ struct config {
     int grid_count;
     const char **grid;          // axis names spread over the grid, fastest first: every top loop's, and inner ones by choice
     enum config_strategy strategy;
+    int chunk;                  // STRATEGY_CHUNKS: points of a row per piece, a power of two; else 0
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
     int min_blocks;             // resident blocks per multiprocessor asked of the compiler; 0: no wish

@@ -4,7 +4,7 @@
 
 #include "lowering/axes.h"
 
-enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
+enum { LEAST_CHUNK = 32, MOST_CHUNK = 8192, MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
 
 struct space_builder {
     struct arena *arena;
@@ -107,7 +107,14 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     for (int i = 0; i < grids.count; i++)
         texts[i] = grid_text(arena, &grids, i);
     add_texts(&builder, "grid", grids.count, texts);
-    add_texts(&builder, "strategy", 1, (const char *[]){"\"rows\""});
+    if (may_split(arena, kernel)) {
+        add_texts(&builder, "strategy", 2, (const char *[]){"\"rows\"", "\"chunks\""});
+        struct config_knob *knob = add_knob(&builder, "chunk");
+        for (int chunk = LEAST_CHUNK; chunk <= MOST_CHUNK; chunk *= 2)
+            knob->choices[knob->choice_count++] = arena_printf(arena, "%d", chunk);
+    } else {
+        add_texts(&builder, "strategy", 1, (const char *[]){"\"rows\""});
+    }
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "min_blocks", 4, (const char *[]){"0", "1", "2", "4"});
@@ -194,6 +201,9 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     config->grid = ARENA_ARRAY(arena, const char *, config->grid_count);
     for (int i = 0; i < config->grid_count; i++)
         config->grid[i] = grids.items[choice].names[i];
+    config->strategy = draw_below(seed, 2) && may_split(arena, kernel) ? STRATEGY_CHUNKS : STRATEGY_ROWS;
+    if (config->strategy == STRATEGY_CHUNKS)
+        config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
     config->peel = draw_below(seed, 2);
     config->late = draw_below(seed, 2);
     config->min_blocks = (const int[]){0, 1, 2, 4}[draw_below(seed, 4)];

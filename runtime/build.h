@@ -38,7 +38,8 @@ struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, co
                          const struct ir_bindings *bindings, const struct ir_tensor *tensors);
 // The values of a launch's arguments as cuLaunchKernel takes them: pointers to values in the arena.
 void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
-                      const struct ir_tensor *tensors);
+                      const struct ir_tensor *tensors,
+                      void *const *workspaces);
 
 // ---------------------------------------------------------------------------------------------- the CPU target (cpu.c)
 

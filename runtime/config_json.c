@@ -168,7 +168,12 @@ static bool read_strategy(struct reader *reader, const char *path, const cJSON *
 {
     if (!cJSON_IsString(item)) return refuse_type(reader, path, "a string", item);
     if (config_strategy_named(item->valuestring, &reader->config->strategy)) return true;
-    return refuse(reader, path, arena_printf(reader->arena, "there is no strategy %s; there is rows", item->valuestring));
+    return refuse(reader, path, arena_printf(reader->arena, "there is no strategy %s; there are rows and chunks", item->valuestring));
+}
+
+static bool read_chunk(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->chunk);
 }
 
 static bool read_peel(struct reader *reader, const char *path, const cJSON *item)
@@ -191,7 +196,7 @@ static const struct {
     bool (*read)(struct reader *reader, const char *path, const cJSON *item);
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
-    {"strategy", read_strategy}, {"peel", read_peel}, {"late", read_late}, {"min_blocks", read_min_blocks},
+    {"strategy", read_strategy}, {"chunk", read_chunk}, {"peel", read_peel}, {"late", read_late}, {"min_blocks", read_min_blocks},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -206,7 +211,7 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, peel, late, min_blocks");
+                                                                  "strategy, chunk, peel, late, min_blocks");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -314,6 +319,7 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (!standard || !same_grid(config, standard)) print_grid(out, config);
     if (!standard || config->strategy != standard->strategy)
         text_printf(out, ",\n  \"strategy\": \"%s\"", config_strategy_name(config->strategy));
+    if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
     if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
     if (!standard || config->min_blocks != standard->min_blocks)

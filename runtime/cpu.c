@@ -3,6 +3,7 @@
 //
 // The way is that of the GPU: lower, emit, build, load, and run the launch plan, whose arguments are passed as
 // cuLaunchKernel takes them: an array of pointers to the values.
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "runtime/runtime.h"
@@ -12,7 +13,7 @@ typedef void (*run_function)(long long blocks, void **arguments);
 // ---------------------------------------------------------------------------------------------- launching
 
 static struct status launch_one(struct arena *arena, const struct cpu_object *object, const struct launch_kernel *kernel,
-                                const struct ir_bindings *bindings, const struct ir_tensor *tensors)
+                                const struct ir_bindings *bindings, const struct ir_tensor *tensors, void *const *workspaces)
 {
     const char *name = arena_printf(arena, "%s_run", kernel->name);
     union {  // ISO C has no conversion between object and function pointers; POSIX has this one
@@ -22,16 +23,31 @@ static struct status launch_one(struct arena *arena, const struct cpu_object *ob
     if (!symbol.object) return status_failed(arena, "launch.symbol", "the object has no function %s", name);
     int64_t blocks = launch_blocks(kernel, bindings);
     if (blocks <= 0) return STATUS_OK;
-    symbol.function(blocks, plan_arguments(arena, kernel, bindings, tensors));
+    symbol.function(blocks, plan_arguments(arena, kernel, bindings, tensors, workspaces));
+    return STATUS_OK;
+}
+
+static struct status make_workspaces(struct arena *arena, const struct launch_plan *plan, const struct ir_bindings *bindings,
+                                     void **workspaces)
+{
+    for (int i = 0; i < plan->workspace_count; i++) {
+        int64_t bytes = launch_workspace_bytes(plan->workspaces[i], bindings);
+        bool fits = bytes < INT64_MAX - 64 && (uint64_t)bytes < SIZE_MAX / 2;
+        workspaces[i] = fits ? aligned_alloc(64, ((size_t)bytes / 64 + 1) * 64) : NULL;
+        if (!workspaces[i])
+            return status_failed(arena, "memory.workspace", "there is no memory for a workspace of %lld bytes", (long long)bytes);
+    }
     return STATUS_OK;
 }
 
 struct status cpu_launch(struct arena *arena, const struct cpu_object *object, const struct launch_plan *plan,
                          const struct ir_bindings *bindings, const struct ir_tensor *tensors)
 {
-    struct status status = STATUS_OK;
+    void **workspaces = ARENA_ARRAY(arena, void *, plan->workspace_count + 1);
+    struct status status = make_workspaces(arena, plan, bindings, workspaces);
     for (int i = 0; status.ok && i < plan->kernel_count; i++)
-        status = launch_one(arena, object, &plan->kernels[i], bindings, tensors);
+        status = launch_one(arena, object, &plan->kernels[i], bindings, tensors, workspaces);
+    for (int i = 0; i < plan->workspace_count; i++) free(workspaces[i]);
     return status;
 }
 
@@ -67,8 +83,8 @@ struct status cpu_execute(struct arena *arena, const struct cpu_request *request
     struct cpu_object *object = NULL;
     status = keep_text(arena, request, emitted);
     if (status.ok) status = plan_check(arena, request->kernel, &emitted->plan, &request->bindings, request->tensors);
-    if (status.ok) status = cpu_build(arena, request->source ? request->source : emitted->text,
-                                      request->source ? request->source_length : emitted->length, &object);
+    if (status.ok) status = cpu_build_in(arena, request->session, request->source ? request->source : emitted->text,
+                                         request->source ? request->source_length : emitted->length, &object);
     if (status.ok) status = cpu_launch(arena, object, &emitted->plan, &request->bindings, request->tensors);
     cpu_close(object);
     return status;

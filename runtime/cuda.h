@@ -126,6 +126,8 @@ struct cuda_device {
 // Whether `text` is "cuda" or "cuda:N", and which N.
 bool cuda_device_named(const char *text, int *ordinal);
 struct status cuda_device_open(struct arena *arena, int ordinal, struct cuda_device **device);
+// The same without a context and a stream: only properties and clocks may be asked for.
+struct status cuda_device_look(struct arena *arena, int ordinal, struct cuda_device **device);
 void cuda_device_close(struct cuda_device *device);  // NULL is fine
 // Waits for all that the device's stream holds. `kernel` is for the message.
 struct status cuda_wait(struct arena *arena, struct cuda_device *device, const char *kernel);
@@ -184,6 +186,8 @@ struct cuda_program {
     cuda_module_handle module;  // NULL: none
     int launch_count;           // launches of no block are left out
     struct cuda_launch *launches;
+    int workspace_count;        // the plan's workspaces; they live as long as the program
+    struct cuda_buffer *workspaces;
 };
 // Loads a cubin or PTX and prepares the plan's launches for these tensors (with device addresses).
 struct status cuda_program_load(struct arena *arena, struct cuda_device *device, const struct cuda_binary *binary,
@@ -204,12 +208,15 @@ struct cuda_request {
     const char *source;               // CUDA C to compile in place of the emitted one, or NULL
     size_t source_length;
     const char *keep;                 // a folder that gets the emitted .cu, or NULL
+    struct cache_session *session;    // of the cache, or NULL
 };
 struct cuda_built {
     struct emitted *emitted;
     struct cuda_binary binary;
     bool cached;
 };
+// The key of a binary in the cache: everything that it depends on. `compiler` is NVRTC's version.
+struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, struct target target, bool ptx, const char *text, size_t length);
 // Lowers, emits, checks the limits of the device and compiles, or takes the binary from the cache.
 struct status cuda_build(struct arena *arena, const struct cuda_properties *properties, const struct nvrtc *nvrtc,
                          const struct cuda_request *request, struct cuda_built *built);

@@ -96,6 +96,27 @@ static struct status check_function(struct arena *arena, struct cuda_device *dev
     return allow_shared(arena, device, kernel, function);
 }
 
+// Their contents don't matter, so one set serves every launch of the program on the device's one stream.
+static struct status make_workspaces(struct arena *arena, struct cuda_device *device, const struct launch_plan *plan,
+                                     const struct ir_bindings *bindings, struct cuda_program *program)
+{
+    program->workspaces = ARENA_ARRAY(arena, struct cuda_buffer, plan->workspace_count + 1);
+    for (int i = 0; i < plan->workspace_count; i++) {
+        int64_t bytes = launch_workspace_bytes(plan->workspaces[i], bindings);
+        struct status status = cuda_buffer_new(arena, device, plan->workspaces[i]->name, (size_t)bytes, &program->workspaces[i]);
+        if (!status.ok) return status;
+        program->workspace_count++;
+    }
+    return STATUS_OK;
+}
+
+static void **workspace_addresses(struct arena *arena, const struct cuda_program *program)
+{
+    void **addresses = ARENA_ARRAY(arena, void *, program->workspace_count + 1);
+    for (int i = 0; i < program->workspace_count; i++) addresses[i] = (void *)(uintptr_t)program->workspaces[i].address;
+    return addresses;
+}
+
 static struct status prepare_launch(struct arena *arena, struct cuda_device *device, const struct launch_kernel *kernel,
                                     const struct ir_bindings *bindings, const struct ir_tensor *tensors, struct cuda_program *program)
 {
@@ -108,7 +129,7 @@ static struct status prepare_launch(struct arena *arena, struct cuda_device *dev
     if (!status.ok) return status;
     program->launches[program->launch_count++] = (struct cuda_launch){
         .name = kernel->name, .function = function, .blocks = (unsigned)blocks, .threads = (unsigned)kernel->threads,
-        .shared_bytes = (unsigned)kernel->shared_bytes, .arguments = plan_arguments(arena, kernel, bindings, tensors)};
+        .shared_bytes = (unsigned)kernel->shared_bytes, .arguments = plan_arguments(arena, kernel, bindings, tensors, workspace_addresses(arena, program))};
     return STATUS_OK;
 }
 
@@ -123,7 +144,7 @@ struct status cuda_program_load(struct arena *arena, struct cuda_device *device,
         const char *code = result == CUDA_OUT_OF_MEMORY ? "memory.device" : "device.load";
         return cuda_failed(arena, device->cuda, result, code, "the compiled code can't be loaded on cuda:%d", device->ordinal);
     }
-    struct status status = STATUS_OK;
+    struct status status = make_workspaces(arena, device, plan, bindings, program);
     for (int i = 0; i < plan->kernel_count && status.ok; i++)
         status = prepare_launch(arena, device, &plan->kernels[i], bindings, tensors, program);
     if (!status.ok) cuda_program_free(device, program);
@@ -143,6 +164,7 @@ struct status cuda_program_launch(struct arena *arena, struct cuda_device *devic
 
 void cuda_program_free(struct cuda_device *device, struct cuda_program *program)
 {
+    for (int i = 0; i < program->workspace_count; i++) cuda_buffer_free(device, &program->workspaces[i]);
     if (program->module) device->cuda->module_free(program->module);
     *program = (struct cuda_program){0};
 }

@@ -74,20 +74,21 @@ static union slot scalar_slot(enum ir_type type, struct ir_scalar value)
 }
 
 static union slot argument_slot(const struct launch_argument *argument, const struct ir_bindings *bindings,
-                                const struct ir_tensor *tensors)
+                                const struct ir_tensor *tensors, void *const *workspaces)
 {
+    if (argument->kind == ARGUMENT_WORKSPACE) return (union slot){.pointer = workspaces[argument->index]};
     if (argument->kind == ARGUMENT_TENSOR) return (union slot){.pointer = tensors[argument->index].data};
     if (argument->kind == ARGUMENT_SCALAR) return scalar_slot(argument->type, bindings->params[argument->index]);
     return scalar_slot(argument->type, (struct ir_scalar){.integer = bindings->dims[argument->index]});
 }
 
 void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
-                      const struct ir_tensor *tensors)
+                      const struct ir_tensor *tensors, void *const *workspaces)
 {
     union slot *slots = ARENA_ARRAY(arena, union slot, kernel->argument_count + 1);
     void **arguments = ARENA_ARRAY(arena, void *, kernel->argument_count + 1);
     for (int i = 0; i < kernel->argument_count; i++) {
-        slots[i] = argument_slot(&kernel->arguments[i], bindings, tensors);
+        slots[i] = argument_slot(&kernel->arguments[i], bindings, tensors, workspaces);
         arguments[i] = &slots[i];
     }
     return arguments;

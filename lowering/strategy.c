@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_strategy: recognizes nests that the strategy can split, from the program alone, and says why others can't be.
+//
+// A nest can be split if its jagged loops run over rows of one offsets array, `o[t + 1] - o[t]` or a `min` of it, and what
+// each carries is joined by reductions (v op= reduce), or is the pair of an online softmax.
+#include <string.h>
+
+#include "lowering/axes.h"
+#include "lowering/chunks.h"
+
+static bool no(struct splitter *s, const struct ir_op *where, const char *reason) {
+    return refuse(s->context, "lowering.chunks", where->span, "rows can't be split into chunks here: %s", reason);
+}
+
+static const struct ir_op *def_of(const struct ir_value *value) {
+    return value->region ? NULL : value->def;
+}
+
+static const struct ir_op *def_with(const struct ir_value *value, enum ir_opcode code) {
+    const struct ir_op *def = def_of(value);
+    while (def && def->code == OP_CAST && code != OP_CAST)
+        def = def_of(def->operands[0]);
+    return def && def->code == code ? def : NULL;
+}
+
+// ---------------------------------------------------------------------------------------------- lengths of rows
+
+static bool is_row_index(const struct splitter *s, const struct ir_value *value) {
+    const struct ir_op *def = def_with(value, OP_INDEX);
+    return def && def->axis == s->row_axis;
+}
+
+static bool is_row_index_plus_one(const struct splitter *s, const struct ir_value *value) {
+    const struct ir_op *sum = def_with(value, OP_ADD);
+    int64_t one;
+    for (int i = 0; sum && i < 2; i++)
+        if (is_row_index(s, sum->operands[i]) && is_integer_constant(sum->operands[1 - i], &one) && one == 1)
+            return true;
+    return false;
+}
+
+// The parameter p if the value is p[row + distance], else -1.
+static int offset_param(const struct splitter *s, const struct ir_value *value, int distance) {
+    const struct ir_op *load = def_with(value, OP_LOAD);
+    if (!load || load->predicated || s->kernel->params[load->param].rank != 1 || s->kernel->params[load->param].kind != PARAM_IN)
+        return -1;
+    bool matches = distance ? is_row_index_plus_one(s, load->operands[0]) : is_row_index(s, load->operands[0]);
+    return matches ? load->param : -1;
+}
+
+static int length_param(const struct splitter *s, const struct ir_value *value) {
+    const struct ir_op *least = def_with(value, OP_MIN), *difference = def_with(value, OP_SUB);
+    for (int i = 0; least && i < 2; i++) {
+        int param = length_param(s, least->operands[i]);
+        if (param >= 0)
+            return param;
+    }
+    if (!difference)
+        return -1;
+    int end = offset_param(s, difference->operands[0], 1), begin = offset_param(s, difference->operands[1], 0);
+    return end == begin ? end : -1;
+}
+
+static bool runs_along_row(struct splitter *s, const struct ir_op *op) {
+    int64_t zero;
+    if (op->code != OP_FOR || s->kernel->axes[op->axis].kind != AXIS_JAGGED)
+        return false;
+    if (!is_integer_constant(op->operands[0], &zero) || zero)
+        return false;
+    int param = length_param(s, op->operands[1]);
+    if (param < 0 || (s->offsets >= 0 && param != s->offsets))
+        return false;
+    s->offsets = param;
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------------- what is carried
+
+static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region, struct ir_value *argument,
+                       struct ir_value *next, enum ir_reduction *reduction);
+
+static bool match_branch(const struct splitter *s, const int *uses, const struct ir_op *branch, const struct ir_value *argument,
+                         int slot, enum ir_reduction *reduction) {
+    if (branch->operands[1 + slot] != argument)
+        return false;
+    for (int r = 0; r < 2; r++) {
+        struct ir_region *region = branch->regions[r];
+        struct ir_value *inner = region->args[slot], *next = region->last->operands[slot];
+        if (next != inner && !match_slot(s, uses, region, inner, next, reduction))
+            return false;
+    }
+    return *reduction != RED_COUNT;
+}
+
+// Is `next` the argument, op'ed with reductions and nothing else? An inner loop or branch may do it.
+static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region, struct ir_value *argument,
+                       struct ir_value *next, enum ir_reduction *reduction) {
+    const struct ir_op *def = def_of(next);
+    if (!def || def->parent != region)
+        return false;
+    if (def->code == OP_FOR && uses[argument->id] == 1) {
+        int slot = next->index;
+        const struct ir_region *body = def->regions[0];
+        return def->region_count == 1 && def->operands[2 + slot] == argument &&
+               match_slot(s, uses, body, body->args[slot], body->last->operands[slot], reduction);
+    }
+    if (def->code == OP_IF && uses[argument->id] == 1)
+        return match_branch(s, uses, def, argument, next->index, reduction);
+    if (def->code != OP_UPDATE || def->operands[0] != argument || uses[argument->id] != 2 || uses[next->id] != 1)
+        return false;
+    const struct ir_op *step = def_of(def->operands[1]);
+    if (!step || step->operand_count != 2 || reduction_of(step->code) == RED_COUNT)
+        return false;
+    int at = step->operands[0] == argument ? 0 : step->operands[1] == argument ? 1 : -1;
+    const struct ir_op *reduce = at < 0 ? NULL : def_of(step->operands[1 - at]);
+    if (!reduce || reduce->code != OP_REDUCE) {
+        const struct ir_op *dot = at < 0 ? NULL : def_of(step->operands[1 - at]);
+        if (!dot || dot->code != OP_DOT || step->code != OP_ADD)
+            return false;
+    } else if (reduce->reduction != reduction_of(step->code)) {
+        return false;
+    }
+    if (*reduction != RED_COUNT && *reduction != reduction_of(step->code))
+        return false;
+    *reduction = reduction_of(step->code);
+    return true;
+}
+
+static bool match_each(struct splitter *s, const int *uses, struct phase *phase) {
+    const struct ir_region *body = phase->loop->regions[0];
+    phase->join = JOIN_EACH;
+    for (int i = 0; i < phase->loop->result_count; i++) {
+        phase->reductions[i] = RED_COUNT;
+        if (!match_slot(s, uses, body, body->args[i], body->last->operands[i], &phase->reductions[i]))
+            return false;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------------- online softmax
+
+static bool same_constant(const struct ir_value *a, const struct ir_value *b) {
+    return is_constant(a) && is_constant(b) && a->type == b->type && a->def->integer == b->def->integer &&
+           a->def->number == b->def->number;
+}
+
+// Is b what a is, with `to` in the place of `from`? What both have in common may be anything.
+static bool same_but_for(const struct ir_value *a, const struct ir_value *b, const struct ir_value *from, const struct ir_value *to) {
+    if (a == from)
+        return b == to;
+    if (a == b || same_constant(a, b))
+        return true;
+    const struct ir_op *x = def_of(a), *y = def_of(b);
+    if (!x || !y || x->code != y->code || x->operand_count != y->operand_count || !(ir_ops[x->code].flags & F_ELEMENTWISE))
+        return false;
+    for (int i = 0; i < x->operand_count; i++)
+        if (!same_but_for(x->operands[i], y->operands[i], from, to))
+            return false;
+    return true;
+}
+
+static const struct ir_op *operand_with(const struct ir_op *op, enum ir_opcode code, const struct ir_value *other, int *at) {
+    for (int i = 0; op && i < 2; i++) {
+        const struct ir_op *def = def_of(op->operands[i]);
+        if (def && def->code == code && (!other || op->operands[1 - i] == other)) {
+            *at = i;
+            return def;
+        }
+    }
+    return NULL;
+}
+
+static bool is_exponential(const struct ir_value *value) {
+    const struct ir_op *def = def_of(value);
+    return def && (def->code == OP_EXP || def->code == OP_EXP2);
+}
+
+// highest = max(m, max[tk](v)); total = total * exp(m - base) + sum[tk](exp(v - base)), with base from the new maximum.
+static bool match_rescaled(struct phase *phase) {
+    const struct ir_region *body = phase->loop->regions[0];
+    if (phase->loop->result_count != 2)
+        return false;
+    for (int m = 0; m < 2; m++) {
+        struct ir_value *highest = body->args[m], *total = body->args[1 - m];
+        const struct ir_op *set_highest = def_of(body->last->operands[m]), *set_total = def_of(body->last->operands[1 - m]);
+        int at, sum_at, max_at, mul_at;
+        if (!set_highest || set_highest->code != OP_UPDATE || !set_total || set_total->code != OP_UPDATE)
+            return false;
+        if (set_highest->operands[0] != highest || set_total->operands[0] != total)
+            continue;
+        const struct ir_op *top = def_of(set_highest->operands[1]), *step = def_of(set_total->operands[1]);
+        if (!top || top->code != OP_MAX || !step || step->code != OP_ADD)
+            continue;
+        const struct ir_op *max_step = operand_with(top, OP_REDUCE, highest, &max_at);
+        const struct ir_op *sum_step = operand_with(step, OP_REDUCE, NULL, &sum_at);
+        const struct ir_op *scale = operand_with(step, OP_MUL, NULL, &mul_at);
+        if (!max_step || max_step->reduction != RED_MAX || !sum_step || sum_step->reduction != RED_SUM || !scale)
+            continue;
+        at = scale->operands[0] == total ? 1 : scale->operands[1] == total ? 0 : -1;
+        if (at < 0 || max_step->over != sum_step->over || !is_exponential(scale->operands[at]))
+            continue;
+        if (!same_but_for(scale->operands[at], sum_step->operands[0], highest, max_step->operands[0]))
+            continue;
+        phase->join = JOIN_RESCALED;
+        phase->highest = m;
+        phase->total = 1 - m;
+        phase->top = top->results[0];
+        phase->summand = scale->operands[at];
+        phase->max_step = (struct ir_op *)max_step;
+        phase->sum_step = (struct ir_op *)sum_step;
+        phase->reductions[m] = RED_MAX;
+        phase->reductions[1 - m] = RED_SUM;
+        return true;
+    }
+    return false;
+}
+
+// Copies an element-wise expression of the loop's body; values of its operands come from the map.
+static struct ir_value *copy_expression(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *value,
+                                        const struct ir_region *body) {
+    struct ir_value *known = ir_map_get(map, value);
+    const struct ir_op *def = def_of(value);
+    if (known != value || !def || !(def->parent == body))
+        return known;
+    for (int i = 0; i < def->operand_count; i++)
+        copy_expression(s, b, map, def->operands[i], body);
+    struct ir_op *copy = ir_op_clone(b, def, map);
+    axes_t axes = 0;
+    for (int i = 0; i < copy->operand_count; i++)
+        axes |= copy->operands[i]->axes;
+    copy->results[0]->axes = axes;
+    return copy->results[0];
+}
+
+// exp(m - base) with the partial's maximum for m and everything else as the map has it.
+static struct ir_value *copy_scale(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *scale,
+                                   const struct ir_value *twin, const struct ir_value *from, struct ir_value *to,
+                                   const struct ir_region *body) {
+    if (scale == from)
+        return to;
+    if (scale == twin || is_constant(scale))
+        return copy_expression(s, b, map, scale, body);
+    struct ir_value *operands[3];
+    const struct ir_op *def = scale->def;
+    for (int i = 0; i < def->operand_count; i++)
+        operands[i] = copy_scale(s, b, map, def->operands[i], twin->def->operands[i], from, to, body);
+    return ir_elementwise(b, def->code, def->operand_count, operands);
+}
+
+static void join_rescaled(struct splitter *s, struct ir_map *map, struct ir_builder *b, const struct phase *phase, axes_t over,
+                          struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next) {
+    const struct ir_region *body = phase->loop->regions[0];
+    int m = phase->highest, t = phase->total;
+    ir_map_set(s->kernel, map, body->args[m], arguments[m]);
+    ir_map_set(s->kernel, map, body->args[t], arguments[t]);
+    ir_map_set(s->kernel, map, phase->max_step->results[0], ir_reduce(b, RED_MAX, over, loaded[m], NULL));
+    next[m] = copy_expression(s, b, map, phase->top, body);
+    struct ir_value *mine = copy_scale(s, b, map, phase->summand, phase->sum_step->operands[0], body->args[m], loaded[m], body);
+    struct ir_value *sum = ir_reduce(b, RED_SUM, over, ir_binary(b, OP_MUL, loaded[t], mine), NULL);
+    struct ir_value *scale = copy_expression(s, b, map, phase->summand, body);
+    next[t] = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, arguments[t], scale), sum);
+}
+
+void join_partials(struct splitter *s, struct ir_map *map, struct ir_builder *b, const struct phase *phase, axes_t over,
+                   struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next) {
+    if (phase->join == JOIN_RESCALED) {
+        join_rescaled(s, map, b, phase, over, arguments, loaded, next);
+        return;
+    }
+    for (int i = 0; i < phase->loop->result_count; i++) {
+        struct ir_value *all = ir_reduce(b, phase->reductions[i], over, loaded[i], NULL);
+        next[i] = ir_binary(b, opcode_of(phase->reductions[i]), arguments[i], all);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- the nest
+
+bool is_around_phases(const struct splitter *s, const struct ir_op *op) {
+    return s->phase_count && op->region_count && is_inside(s->phases[0].loop, op->regions[0]);
+}
+
+struct offence {
+    const struct splitter *s;
+    const struct ir_op *found;
+    int axis;
+};
+
+// Tiles of the rows, and tiles counted along a row, change with the split.
+static void find_offence(void *data, struct ir_op *op) {
+    struct offence *offence = data;
+    bool tile = op->code == OP_BEGIN || op->code == OP_ID || (op->code == OP_END && op->axis == offence->s->row_axis);
+    if (tile && op->axis == offence->axis)
+        offence->found = op;
+    bool reduces = op->code == OP_REDUCE || op->code == OP_DOT;
+    if ((op->code == OP_SCAN || (reduces && offence->axis == offence->s->row_axis)) && (op->over & AXIS_BIT(offence->axis)))
+        offence->found = op;
+}
+
+static bool check_tiles(struct splitter *s, int axis) {
+    struct offence offence = {.s = s, .axis = axis};
+    walk_ops(s->top->regions[0], find_offence, &offence);
+    return !offence.found || no(s, offence.found, "this depends on how the loop is cut into tiles");
+}
+
+static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
+    if (s->phase_count == MAX_PHASES || loop->result_count > MAX_CARRIED)
+        return no(s, loop, "there are too many loops along the rows, or they carry too many values");
+    if (loop->region_count == 2)
+        return no(s, loop, "a loop with `while` runs its tiles one after the other");
+    struct phase *phase = &s->phases[s->phase_count++];
+    *phase = (struct phase){.loop = loop};
+    if (loop->result_count && !match_rescaled(phase) && !match_each(s, uses, phase))
+        return no(s, loop, "what the loop carries isn't joined by reductions (v += sum[t](…), v = max(v, max[t](…)), an online softmax)");
+    return check_tiles(s, loop->axis);
+}
+
+// Goes down to the region that holds the jagged loops: through loops that carry nothing and stand alone.
+static bool find_phases(struct splitter *s, const int *uses, struct ir_region *region) {
+    struct ir_op *only = NULL;
+    int loops = 0;
+    for (struct ir_op *op = region->first; op; op = op->next) {
+        if (runs_along_row(s, op) && !add_phase(s, uses, op))
+            return false;
+        if (op->code == OP_FOR) {
+            loops++;
+            only = op;
+        }
+    }
+    if (s->phase_count)
+        return true;
+    if (loops != 1 || only->result_count || only->region_count == 2)
+        return no(s, s->top, "no loop runs along rows given by an offsets array: for t in jagged_tile(o[b + 1] - o[b])");
+    return find_phases(s, uses, only->regions[0]);
+}
+
+static bool has_effects_beside(const struct splitter *s, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        bool phase = false;
+        for (int i = 0; i < s->phase_count; i++)
+            phase |= s->phases[i].loop == op;
+        if (phase)
+            continue;
+        if (is_around_phases(s, op) ? has_effects_beside(s, op->regions[0])
+                                    : op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT)
+            return true;
+        for (int r = 0; !is_around_phases(s, op) && r < op->region_count; r++)
+            if (has_effects_beside(s, op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------------- extents
+
+// A number at the front of the kernel that is what `value` is; NULL if the host can't work it out.
+static struct ir_value *number_at_front(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *value) {
+    struct ir_value *known = ir_map_get(map, value);
+    if (known != value)
+        return known;
+    if (!ir_is_host_number(value))
+        return NULL;
+    for (int i = 0; i < value->def->operand_count; i++)
+        number_at_front(s, b, map, value->def->operands[i]);
+    return ir_op_clone(b, value->def, map)->results[0];
+}
+
+struct bound_search {
+    struct splitter *s;
+    int axis;
+    bool with_start;  // the index is a sum with the row's start
+    struct ir_value *extent;
+};
+
+static bool is_summand(const struct splitter *s, const struct ir_value *value, int axis, bool *start) {
+    const struct ir_op *def = def_of(value);
+    if (!def)
+        return false;
+    if (offset_param(s, value, 0) == s->offsets && s->offsets >= 0)
+        *start = true;
+    if (def->code == OP_INDEX)
+        return def->axis == axis;
+    if (def->code != OP_ADD)
+        return false;
+    bool a = is_summand(s, def->operands[0], axis, start), b = is_summand(s, def->operands[1], axis, start);
+    return a || b;
+}
+
+static void find_bound(void *data, struct ir_op *op) {
+    struct bound_search *search = data;
+    if (op->code != OP_LOAD && op->code != OP_STORE && op->code != OP_ATOMIC)
+        return;
+    const struct ir_param *param = &search->s->kernel->params[op->param];
+    for (int i = 0; i < param->rank; i++) {
+        bool start = false;
+        if (is_summand(search->s, op->operands[i], search->axis, &start) && start == search->with_start)
+            search->extent = param->extents[i];
+    }
+}
+
+// The extent of the dimension that the axis indexes.
+static struct ir_value *indexed_extent(struct splitter *s, int axis, bool with_start) {
+    struct bound_search search = {.s = s, .axis = axis, .with_start = with_start};
+    walk_ops(s->top->regions[0], find_bound, &search);
+    return search.extent;
+}
+
+static bool find_extents(struct splitter *s, struct ir_builder *b) {
+    struct ir_map *map = ir_map_new(s->kernel);
+    for (int p = 0; p < s->phase_count; p++)
+        for (int i = 0; i < s->phases[p].loop->result_count; i++)
+            for (int a = 0; a < s->kernel->axis_count; a++) {
+                axes_t axes = s->phases[p].loop->results[i]->axes;
+                if (!(axes & AXIS_BIT(a)) || a == s->row_axis || s->extent[a])
+                    continue;
+                const struct ir_axis *axis = &s->kernel->axes[a];
+                struct ir_value *extent = axis->kind == AXIS_JAGGED ? indexed_extent(s, a, false) : axis->hi;
+                s->extent[a] = extent ? number_at_front(s, b, map, extent) : NULL;
+                if (!s->extent[a])
+                    return no(s, s->phases[p].loop, "it carries a value along an axis whose extent isn't known at launch");
+            }
+    struct ir_value *points = indexed_extent(s, s->phases[0].loop->axis, true);
+    if (!points)
+        return no(s, s->phases[0].loop, "nothing that it loads or stores is indexed by the row's start plus its position");
+    s->rows = number_at_front(s, b, map, s->top->operands[1]);
+    struct ir_value *most = ir_binary(b, OP_DIV, number_at_front(s, b, map, points), ir_integer(b, TYPE_I64, s->chunk));
+    s->chunks = ir_binary(b, OP_ADD, most, s->rows);
+    return true;
+}
+
+static bool try_split(struct pass_context *context, struct ir_op *top) {
+    struct splitter *s = ARENA_NEW(context->arena, struct splitter);
+    int64_t zero;
+    *s = (struct splitter){.context = context, .kernel = context->kernel, .top = top, .row_axis = top->axis, .offsets = -1};
+    s->chunk = context->config->chunk;
+    if (top->result_count || top->region_count == 2 || !is_integer_constant(top->operands[0], &zero) || zero)
+        return no(s, top, "the loop at the top hands values on, or doesn't begin at 0");
+    if (!find_phases(s, count_uses(context->arena, context->kernel), top->regions[0]) || !check_tiles(s, s->row_axis))
+        return false;
+    bool ends_in_reduction = s->phases[s->phase_count - 1].loop->result_count > 0;
+    s->effects_last = !ends_in_reduction && has_effects_beside(s, top->regions[0]);
+    struct ir_builder before = builder_before(context->kernel, top);
+    return find_extents(s, &before) && split_into_chunks(s);
+}
+
+bool may_split(struct arena *arena, const struct ir_kernel *kernel) {
+    struct config config = {.strategy = STRATEGY_CHUNKS, .chunk = 256};
+    struct pass_context context = {.arena = arena, .config = &config, .status = STATUS_OK};
+    context.kernel = ir_kernel_clone(arena, kernel);
+    return lower_strategy(&context);
+}
+
+bool lower_strategy(struct pass_context *context) {
+    bool any = false;
+    struct ir_region *body = context->kernel->body;
+    if (context->config->strategy == STRATEGY_ROWS)
+        return true;
+    for (struct ir_op *op = body->first, *next; op; op = next) {
+        next = op->next;
+        if (op->code == OP_FOR && try_split(context, op))
+            any = true;
+    }
+    if (any)
+        context->status = STATUS_OK;
+    return any;
+}
