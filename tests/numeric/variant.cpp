@@ -59,6 +59,7 @@ namespace {
 struct bound_arguments {
     simt::device_memory &memory;
     std::vector<unsigned char *> data;  // by parameter
+    std::vector<unsigned char *> workspaces;
     std::vector<std::vector<unsigned char>> values;
 
     explicit bound_arguments(simt::device_memory &m) : memory(m) {}
@@ -78,6 +79,18 @@ void upload(bound_arguments &bound, const ir_kernel *kernel, const variant &v, c
         unsigned char *data = bound.memory.allocate(param.name, bytes, element, allowed, v.unaligned ? element : 0);
         memcpy(data, tensor.bytes.data(), bytes);
         bound.data.push_back(data);
+    }
+}
+
+// Memory that the plan wants beside the tensors: it holds anything at the start.
+void add_workspaces(bound_arguments &bound, const launch_plan &plan, const ir_bindings &bindings) {
+    bound.workspaces.clear();
+    for (int w = 0; w < plan.workspace_count; w++) {
+        const ir_param *workspace = plan.workspaces[w];
+        size_t bytes = size_t(launch_workspace_bytes(workspace, &bindings)), element = size_t(ir_type_bytes(workspace->type));
+        unsigned char *data = bound.memory.allocate(workspace->name, bytes, element, simt::access::write, 0);
+        memset(data, 0xff, bytes);
+        bound.workspaces.push_back(data);
     }
 }
 
@@ -134,7 +147,8 @@ std::vector<void *> argument_list(bound_arguments &bound, const launch_kernel &l
     for (int i = 0; i < launched.argument_count; i++) {
         const launch_argument &argument = launched.arguments[i];
         size_t index = size_t(argument.index);
-        if (argument.kind == ARGUMENT_TENSOR) bound.values.push_back(bytes_of(bound.data[index]));
+        if (argument.kind == ARGUMENT_WORKSPACE) bound.values.push_back(bytes_of(bound.workspaces[index]));
+        else if (argument.kind == ARGUMENT_TENSOR) bound.values.push_back(bytes_of(bound.data[index]));
         else if (argument.kind == ARGUMENT_SCALAR) bound.values.push_back(scalar_bytes(argument.type, in.scalars[index]));
         else bound.values.push_back(scalar_bytes(argument.type, ir_scalar{in.dims[index], 0}));
     }
@@ -185,7 +199,9 @@ std::string run_variant(const ir_kernel *kernel, const variant &v, const simt::l
                         const input &in, simt::order turns, results &got, run_counts &counts) {
     static simt::device_memory memory;  // addresses for a whole process are reserved once
     bound_arguments bound(memory);
+    ir_bindings bindings = in.bindings();
     upload(bound, kernel, v, in);
+    add_workspaces(bound, v.text->plan, bindings);
     fill_outputs(bound, kernel, v, in);
     for (int k = 0; k < v.text->plan.kernel_count; k++) {
         simt::outcome outcome = run_kernel(kernel, v, v.text->plan.kernels[k], library, text, in, turns, bound);
