@@ -235,6 +235,7 @@ std::string grid_text(const config &c) {
 std::string knob_value(const config &c, const std::string &path) {
     if (path == "grid") return grid_text(c);
     if (path == "strategy") return std::string("\"") + config_strategy_name(c.strategy) + "\"";
+    if (path == "chunk") return std::to_string(c.chunk);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
     if (path == "min_blocks") return std::to_string(c.min_blocks);
