@@ -21,6 +21,7 @@ enum option_id {
     OPTION_ARG, OPTION_OUT, OPTION_DEVICE, OPTION_CHECK, OPTION_SAVE_ARGS, OPTION_SEED, OPTION_NO_VALIDATE, OPTION_HISTOGRAM,
     OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST,
     OPTION_VERSUS, OPTION_RUNS,
+    OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
     OPTION_KINDS
 };
 
@@ -78,6 +79,7 @@ tilec_result command_emit(const struct arguments *arguments);
 tilec_result command_compile(const struct arguments *arguments);
 tilec_result command_run(const struct arguments *arguments);
 tilec_result command_bench(const struct arguments *arguments);
+tilec_result command_cache(const struct arguments *arguments);
 tilec_result command_config(const struct arguments *arguments);
 tilec_result command_explain(const struct arguments *arguments);
 tilec_result command_doctor(const struct arguments *arguments);
@@ -121,5 +123,6 @@ void choose_free_kernel(struct chosen *chosen);
 void choose_free(const struct arguments *arguments, struct chosen *chosen);
 struct tilec_emit_options emit_options(const struct arguments *arguments);
 struct tilec_run_options run_options(const struct arguments *arguments, uint64_t seed);  // run.c
+struct tilec_cache_options cache_options(const struct arguments *arguments);             // cache.c
 
 #endif

@@ -10,6 +10,7 @@
 
 #define SPECIALIZATION OPTION_KERNEL, OPTION_TYPE, OPTION_DIM, OPTION_STATIC, OPTION_DYNAMIC, OPTION_WITHOUT
 #define LOWERING OPTION_ARCH, OPTION_CONFIG, OPTION_CHECKED, OPTION_INDEX64, OPTION_UNALIGNED
+#define CACHE OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT
 #define ALWAYS OPTION_COLOUR, OPTION_HELP, OPTION_END
 
 const struct command commands[] = {
@@ -31,24 +32,26 @@ const struct command commands[] = {
     {"run", command_run, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_OUT, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE,
       OPTION_CHECK, OPTION_CONFIG, OPTION_SEED, OPTION_SAVE_ARGS, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE,
-      OPTION_SOURCE, OPTION_KEEP, OPTION_JSON, ALWAYS},
+      OPTION_SOURCE, OPTION_KEEP, CACHE, OPTION_JSON, ALWAYS},
      "run a kernel on .npy files or generated data",
      "A VALUE is @file.npy, a number, or a generator: zeros, ones, arange, randn, uniform(a, b), randint(a, b); for offsets\n"
      "offsets(DIST) with DIST one of const(n), uniform(a, b), zipf(total, max), lognormal(mean, sigma). Dimensions that the\n"
      "arguments don't give come from --dim, which may say NAME=total(offsets). Inner extents are compiled in.\n"
-     "Without --out a summary of each output is shown.",
+     "Without --out a summary of each output is shown. Without --config the best config that the cache knows is taken, else\n"
+     "the default; nothing is tuned.",
      "tilec run examples/jagged_sum.tile --kernel jagged_sum --arg x=randn --arg 'offsets=offsets(uniform(0, 300))' \\\n"
      "    --dim B=1000 --dim M=64 --check\n"
      "tilec run examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --out out=weights.npy"},
     {"bench", command_bench, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_CONFIG, OPTION_VERSUS,
       OPTION_RUNS, OPTION_CHECK, OPTION_OUT, OPTION_SEED, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE, OPTION_SOURCE,
-      OPTION_KEEP, OPTION_JSON, ALWAYS},
+      OPTION_KEEP, CACHE, OPTION_JSON, ALWAYS},
      "time a kernel against what the bytes allow",
      "Arguments are those of run. Shows the median of the timed runs, the times that a tenth of them are below and above, and\n"
      "bytes per second: of what the kernel can't do without reading and writing (every tensor once, as far as it is reached),\n"
      "beside the device's own speed of copying, measured at the same time. On cuda times are those of device events, on the\n"
-     "CPU those of the clock; caches are flushed before every run. Nothing is tuned.",
+     "CPU those of the clock; caches are flushed before every run. Without --config the\n"
+     "best config that the cache knows is taken, else the default; nothing is tuned.",
      "tilec bench examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
      "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)'\n"
      "tilec bench examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --config best.json --vs default --json"},
@@ -69,6 +72,13 @@ const struct command commands[] = {
      "tilec config space examples/jagged_sum.tile --kernel jagged_sum\n"
      "tilec config random examples/jagged_sum.tile --kernel jagged_sum --seed 7 --count 100\n"
      "tilec config check examples/jagged_mean.tile --config best.json --minimal -o best.json"},
+    {"cache", command_cache, "ACTION [KEY]", 1, 2, "list show clear path", {OPTION_CACHE_DIR, OPTION_JSON, ALWAYS},
+     "look at the cache of best configs and binaries, or clear it",
+     "list: the best known configs. show: one of them, whose KEY begins so, with all that it depends on. clear: removes one,\n"
+     "or everything. path: the folder.",
+     "tilec cache list\n"
+     "tilec cache show 1a2b3c4d5e6f\n"
+     "tilec cache clear"},
     {"explain", command_explain, "CODE", 0, 1, NULL, {OPTION_LIST, ALWAYS},
      "say more about the code of a message, with an example",
      "Codes stand in brackets behind `error` and `warning`.",

@@ -46,6 +46,15 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_MINIMAL] = {"minimal", 0, NULL, false, false, NULL, "without what the default config has anyway"},
     [OPTION_VERSUS] = {"vs", 0, "FILE", false, true, NULL, "a second config, timed in turns with the first; \"default\": that one"},
     [OPTION_RUNS] = {"runs", 0, "N", false, false, NULL, "timed runs; otherwise as many as fit into half a second, from 20 to 200"},
+    [OPTION_CACHE_DIR] = {"cache-dir", 0, "DIR", false, true, NULL, "the cache's folder; TILEC_CACHE_DIR"},
+    [OPTION_AUTOTUNE_CACHE] = {"autotune-cache", 0, "KIND", false, false, "local strict",
+                               "local, or strict: only for the exact builds of tilec and the toolkit; TILEC_AUTOTUNE_CACHE"},
+    [OPTION_FORCE_AUTOTUNE] = {"force-autotune", 0, NULL, false, false, NULL, "take no best config from the cache, only write; TILEC_FORCE_AUTOTUNE"},
+    [OPTION_SKIP_CACHE] = {"skip-cache", 0, NULL, false, false, NULL, "neither read nor write the cache; TILEC_SKIP_CACHE"},
+    [OPTION_ASSERT_CACHE_HIT] = {"assert-cache-hit", 0, NULL, false, false, NULL,
+                                 "fail with 4 where the cache has no best config, and say what differs; TILEC_ASSERT_CACHE_HIT"},
+    [OPTION_EFFORT] = {"effort", 0, "EFFORT", false, false, "none quick full", "how long to search for a config; TILEC_AUTOTUNE_EFFORT"},
+    [OPTION_BUDGET] = {"budget", 0, "SECONDS", false, false, NULL, "end a search after so long; TILEC_AUTOTUNE_BUDGET_SECONDS"},
     [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
 };
 

@@ -31,6 +31,7 @@ struct tilec_run_options run_options(const struct arguments *arguments, uint64_t
         .outs = values[OPTION_OUT].items,
         .save_arguments = option_value(arguments, OPTION_SAVE_ARGS),
         .histogram = option_value(arguments, OPTION_HISTOGRAM),
+        .cache = cache_options(arguments),
     };
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/config_cache.h"
 #include "runtime/cuda.h"
 #include "runtime/data.h"
 #include "runtime/runtime.h"
@@ -11,30 +12,36 @@
 struct tilec_run {
     struct arena *arena;
     struct run_result result;
+    struct cache_session session;
+    struct resolved resolved;  // the config that ran; NULL on the reference evaluator
 };
 
 // ---------------------------------------------------------------------------------------------- executors
 
 struct executor {
     const struct tilec_run_options *options;
+    tilec_run *job;
+    bool cuda;
     int ordinal;  // of the CUDA device
 };
 
-// What both targets are given beside the tensors. The config is read here, since only now the kernel's specialization,
-// and so its defaults, are known.
-struct given {
-    struct config *config;        // NULL: the default
-    const struct source *source;  // NULL: the emitted text
-};
+// The config is chosen only now that the kernel's specialization and its data are known.
+static struct status choose_config(const struct executor *executor, struct arena *arena, const struct ir_kernel *kernel,
+                                   const struct ir_tensor *tensors, const struct ir_bindings *bindings)
+{
+    const struct tilec_run_options *options = executor->options;
+    const struct resolve_request request = {
+        .kernel = kernel, .bindings = bindings, .tensors = tensors, .path = options->config, .checked = options->checked,
+        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &executor->job->session};
+    return resolve_config(arena, &request, &executor->job->resolved);
+}
 
-static struct status read_given(struct arena *arena, const struct ir_kernel *kernel, const struct tilec_run_options *options, struct given *given)
+// An edited text, or NULL: the emitted one.
+static struct status read_text(struct arena *arena, const struct tilec_run_options *options, const struct source **source)
 {
     const char *reason = NULL;
-    *given = (struct given){0};
-    struct status status = options->config ? config_load(arena, kernel, options->config, &given->config) : STATUS_OK;
-    if (!status.ok || !options->source) return status;
-    given->source = source_read(arena, options->source, &reason);
-    if (!given->source) return status_failed(arena, "usage.file", "can't read %s: %s", options->source, reason);
+    *source = options->source ? source_read(arena, options->source, &reason) : NULL;
+    if (options->source && !*source) return status_failed(arena, "usage.file", "can't read %s: %s", options->source, reason);
     return STATUS_OK;
 }
 
@@ -43,11 +50,13 @@ static struct status execute_on_cpu(void *data, struct arena *arena, const struc
 {
     const struct executor *executor = data;
     const struct tilec_run_options *options = executor->options;
-    struct given given;
-    struct status status = read_given(arena, kernel, options, &given);
+    const struct source *source = NULL;
+    struct status status = choose_config(executor, arena, kernel, tensors, bindings);
+    if (status.ok) status = read_text(arena, options, &source);
     const struct cpu_request request = {
-        .kernel = kernel, .config = given.config, .bindings = *bindings, .tensors = tensors, .checked = options->checked,
-        .source = given.source ? given.source->text : NULL, .source_length = given.source ? given.source->length : 0, .keep = options->keep};
+        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings, .tensors = tensors, .checked = options->checked,
+        .source = source ? source->text : NULL, .source_length = source ? source->length : 0, .keep = options->keep,
+        .session = &executor->job->session};
     return status.ok ? cpu_execute(arena, &request) : status;
 }
 
@@ -56,12 +65,13 @@ static struct status execute_on_cuda(void *data, struct arena *arena, const stru
 {
     const struct executor *executor = data;
     const struct tilec_run_options *options = executor->options;
-    struct given given;
-    struct status status = read_given(arena, kernel, options, &given);
+    const struct source *source = NULL;
+    struct status status = choose_config(executor, arena, kernel, tensors, bindings);
+    if (status.ok) status = read_text(arena, options, &source);
     const struct cuda_request request = {
-        .kernel = kernel, .config = given.config, .bindings = *bindings, .index64 = plan_demands(kernel, bindings, tensors).index64,
-        .checked = options->checked, .source = given.source ? given.source->text : NULL,
-        .source_length = given.source ? given.source->length : 0, .keep = options->keep};
+        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings,
+        .index64 = plan_demands(kernel, bindings, tensors).index64, .checked = options->checked, .source = source ? source->text : NULL,
+        .source_length = source ? source->length : 0, .keep = options->keep, .session = &executor->job->session};
     return status.ok ? cuda_execute(arena, executor->ordinal, &request, tensors) : status;
 }
 
@@ -91,9 +101,11 @@ struct bind_request run_bind_request(const tilec_program *program, const struct 
 static struct status run_job(tilec_run *job, const tilec_program *program, const struct tilec_run_options *options,
                              struct diagnostics *diagnostics)
 {
-    struct executor executor = {.options = options};
+    struct executor executor = {.options = options, .job = job};
     const char *device = options->device ? options->device : "cpu";
-    bool reference = strcmp(device, "reference") == 0, cuda = cuda_device_named(device, &executor.ordinal);
+    bool reference = strcmp(device, "reference") == 0, cuda = executor.cuda = cuda_device_named(device, &executor.ordinal);
+    struct status status = cache_session_begin(job->arena, &options->cache, &job->session);
+    if (!status.ok) return status;
     if (!reference && !cuda && strcmp(device, "cpu") != 0)
         return status_failed(job->arena, "usage.device", "there is no device %s; there are cpu, cuda, cuda:N and reference", device);
     if (reference && (options->config || options->source || options->keep))
@@ -124,6 +136,7 @@ tilec_result tilec_run_kernel(tilec_program *program, const struct tilec_run_opt
     diagnostics_init(&diagnostics, arena);
     struct status status = run_job(job, program, options, &diagnostics);
     tilec_result result = report_diagnostics(report, &diagnostics);
+    cache_session_report(&job->session, report);
     if (!status.ok && !(result == TILEC_WRONG && strncmp(status.code, "program.", 8) == 0)) result = report_status(report, &status);
     if (status.ok || strncmp(status.code, "check.", 6) == 0) *done = job;
     else tilec_run_free(job);
@@ -179,6 +192,14 @@ static void json_output(struct text *out, const struct run_output *output)
     text_add(out, "}");
 }
 
+// Which config ran and why that one, and what had to be compiled for it.
+static void json_config(struct text *out, const tilec_run *run)
+{
+    text_printf(out, ", \"config\": {\"from\": \"%s\", \"name\": ", config_origin_name(run->resolved.origin));
+    json_string(out, run->resolved.label);
+    text_printf(out, "}, \"compiled\": %d, \"cached\": %d", run->session.compiled, run->session.taken);
+}
+
 tilec_text tilec_run_json(const tilec_run *run)
 {
     const struct run_result *result = &run->result;
@@ -188,6 +209,7 @@ tilec_text tilec_run_json(const tilec_run *run)
     text_add(&out, ", \"seconds\": ");
     json_number(&out, result->seconds);
     text_printf(&out, ", \"checked_rows\": %lld, \"rows\": %lld", (long long)result->checked_rows, (long long)result->all_rows);
+    if (run->resolved.config) json_config(&out, run);
     text_add(&out, ", \"outputs\": [");
     for (int i = 0; i < result->output_count; i++) {
         text_add(&out, i ? ",\n  " : "\n  ");

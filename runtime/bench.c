@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/bench.h"
+#include "runtime/config_cache.h"
 #include "runtime/cuda.h"
 #include "runtime/data.h"
 #include "runtime/runtime.h"
@@ -16,6 +17,8 @@ struct tilec_bench {
     struct run_result result;
     struct bench_job job;
     struct traffic traffic;
+    struct cache_session session;
+    struct resolved resolved;  // of the first candidate
     uint64_t seed;
     struct text configs[BENCH_CANDIDATES];  // as JSON
     struct text summary;
@@ -71,12 +74,30 @@ struct executor {
     int ordinal;
 };
 
-static struct status read_config(struct arena *arena, const struct ir_kernel *kernel, const char *path, struct bench_job *job)
+static void add_candidate(struct bench_job *job, const char *label, const struct config *config)
+{
+    job->candidates[job->candidate_count++] = (struct bench_candidate){.label = label, .config = config};
+}
+
+// The config that a run would take.
+static struct status add_first(const struct executor *executor, struct arena *arena, struct bench_job *job)
+{
+    const struct tilec_run_options *options = &executor->options->run;
+    tilec_bench *bench = executor->bench;
+    const struct resolve_request request = {
+        .kernel = job->kernel, .bindings = job->bindings, .tensors = job->tensors, .path = options->config, .checked = options->checked,
+        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &bench->session};
+    struct status status = resolve_config(arena, &request, &bench->resolved);
+    add_candidate(job, bench->resolved.label, bench->resolved.config);
+    return status;
+}
+
+static struct status add_second(struct arena *arena, const char *versus, struct bench_job *job)
 {
     struct config *config = NULL;
-    struct status status = path ? config_load(arena, kernel, path, &config) : STATUS_OK;
-    if (status.ok && !config) config = config_default(arena, kernel);
-    job->candidates[job->candidate_count++] = (struct bench_candidate){.label = path ? path : "default", .config = config};
+    if (strcmp(versus, "default") == 0) return add_candidate(job, versus, config_default(arena, job->kernel)), STATUS_OK;
+    struct status status = config_load(arena, job->kernel, versus, &config);
+    add_candidate(job, versus, config);
     return status;
 }
 
@@ -99,10 +120,9 @@ static struct status execute(void *data, struct arena *arena, const struct ir_ke
     tilec_bench *bench = executor->bench;
     struct bench_job *job = &bench->job;
     *job = (struct bench_job){.kernel = kernel, .bindings = bindings, .tensors = tensors, .fetch = options->check || options->out_count,
-                              .checked = options->checked, .keep = options->keep, .wanted_runs = executor->options->runs};
-    struct status status = read_config(arena, kernel, options->config, job);
-    if (status.ok && executor->options->versus)
-        status = read_config(arena, kernel, strcmp(executor->options->versus, "default") ? executor->options->versus : NULL, job);
+                              .checked = options->checked, .keep = options->keep, .session = &bench->session, .wanted_runs = executor->options->runs};
+    struct status status = add_first(executor, arena, job);
+    if (status.ok && executor->options->versus) status = add_second(arena, executor->options->versus, job);
     if (status.ok) status = read_text(arena, options->source, job);
     for (int i = 0; i < job->candidate_count && status.ok; i++) config_print(&bench->configs[i], kernel, job->candidates[i].config, false);
     bench->traffic = count_traffic(arena, kernel, bindings, tensors);
@@ -114,6 +134,8 @@ static struct status bench_run(tilec_bench *bench, const tilec_program *program,
                                struct diagnostics *diagnostics)
 {
     struct executor executor = {.bench = bench, .options = options};
+    struct status status = cache_session_begin(bench->arena, &options->run.cache, &bench->session);
+    if (!status.ok) return status;
     const char *device = options->run.device ? options->run.device : "cpu";
     executor.cuda = cuda_device_named(device, &executor.ordinal);
     if (!executor.cuda && strcmp(device, "cpu") != 0)
@@ -228,6 +250,7 @@ tilec_result tilec_bench_kernel(tilec_program *program, const struct tilec_bench
     diagnostics_init(&diagnostics, arena);
     struct status status = bench_run(bench, program, options, &diagnostics);
     tilec_result result = report_diagnostics(report, &diagnostics);
+    cache_session_report(&bench->session, report);
     if (!status.ok && !(result == TILEC_WRONG && strncmp(status.code, "program.", 8) == 0)) result = report_status(report, &status);
     bool timed = bench->job.candidate_count > 0 && bench->job.candidates[0].median > 0 && bench->job.device;
     if (timed && (status.ok || strcmp(status.code, "check.differs") == 0)) print_summary(*done = bench);
@@ -334,6 +357,8 @@ tilec_text tilec_bench_json(const tilec_bench *bench)
     json_text(&out, "toolkit", job->toolkit);
     text_printf(&out, ", \"clock_mhz\": %d, \"memory_clock_mhz\": %d, \"seed\": %llu", job->multiprocessor_mhz, job->memory_mhz,
                 (unsigned long long)bench->seed);
+    text_printf(&out, ", \"config_from\": \"%s\", \"compiled\": %d, \"cached\": %d", config_origin_name(bench->resolved.origin),
+                bench->session.compiled, bench->session.taken);
     json_dims(&out, job);
     json_number(&out, "bytes_read", bench->traffic.read_bytes);
     json_number(&out, "bytes_written", bench->traffic.written_bytes);

@@ -35,6 +35,7 @@ struct bench_job {
     bool checked;
     const char *source, *keep;    // for the first candidate, as in cpu_request
     size_t source_length;
+    struct cache_session *session;
     int wanted_runs;              // 0: as many as fit into half a second, within the limits above
     int candidate_count;
     struct bench_candidate candidates[BENCH_CANDIDATES];

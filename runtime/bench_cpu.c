@@ -43,8 +43,8 @@ static struct status build_one(struct timing *timing, int candidate)
     if (candidate == 0 && job->keep)
         status = file_save(timing->arena, arena_printf(timing->arena, "%s/%s.c", job->keep, job->kernel->name), emitted->text, emitted->length);
     if (status.ok) status = plan_check(timing->arena, job->kernel, &emitted->plan, job->bindings, job->tensors);
-    if (status.ok) status = cpu_build(timing->arena, edited ? job->source : emitted->text, edited ? job->source_length : emitted->length,
-                                      &timing->objects[candidate]);
+    if (status.ok) status = cpu_build_in(timing->arena, job->session, edited ? job->source : emitted->text,
+                                         edited ? job->source_length : emitted->length, &timing->objects[candidate]);
     return status;
 }
 

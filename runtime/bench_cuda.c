@@ -39,7 +39,8 @@ static struct status build_all(struct timing *timing)
         const struct cuda_request request = {
             .kernel = job->kernel, .config = job->candidates[i].config, .bindings = *job->bindings,
             .index64 = plan_demands(job->kernel, job->bindings, job->tensors).index64, .checked = job->checked,
-            .source = i == 0 ? job->source : NULL, .source_length = job->source_length, .keep = i == 0 ? job->keep : NULL};
+            .source = i == 0 ? job->source : NULL, .source_length = job->source_length, .keep = i == 0 ? job->keep : NULL,
+            .session = job->session};
         status = cuda_build(timing->arena, &timing->device->properties, nvrtc, &request, &timing->built[i]);
         job->candidates[i].usage_count = timing->built[i].binary.usage_count;
         job->candidates[i].usage = timing->built[i].binary.usage;

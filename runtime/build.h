@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From emitted text to something that runs: the CPU target (cpu.c), NVRTC (nvrtc.c), the object cache (cache.c),
+// From emitted text to something that runs: the CPU target (cpu.c), NVRTC (nvrtc.c), the cache (cache.c),
 // configs as JSON (config_json.c) and what to compile in (specialize.c). Private to runtime/.
 //
 // Failures are `struct status` values whose reason lives in the arena of the call. The first word of the code says
@@ -52,6 +52,7 @@ struct cpu_request {
     const char *source;               // C text to build in place of the emitted one, or NULL
     size_t source_length;
     const char *keep;                 // a folder that gets the emitted .c, or NULL
+    struct cache_session *session;    // of the cache, or NULL
 };
 
 // Lowers for the CPU target, emits C, builds it (or takes it from the cache) and runs the launch plan, fills of outputs
@@ -64,17 +65,26 @@ struct emitted *cpu_prepare(struct arena *arena, const struct cpu_request *reque
 
 // A built and loaded shared object. Closed by cpu_close.
 struct cpu_object;
+// `session`, of the cache, counts and is told; cpu_build has none.
 struct status cpu_build(struct arena *arena, const char *text, size_t length, struct cpu_object **object);
+struct status cpu_build_in(struct arena *arena, struct cache_session *session, const char *text, size_t length, struct cpu_object **object);
+// The same in two steps, which may be taken by two processes: text to an object in the file `path`, and loading that.
+struct status cpu_compile(struct arena *arena, const char *text, size_t length, const char *path);
+struct status cpu_open(struct arena *arena, const char *path, struct cpu_object **object);
 void *cpu_symbol(const struct cpu_object *object, const char *name);  // NULL if there is none
 void cpu_close(struct cpu_object *object);
 // The C compiler that would be used, by full path, or NULL: $CC, cc, gcc, clang in turn.
 const char *cpu_compiler(struct arena *arena);
+// What an object depends on beside text and flags: the compiler's words and files (size, time), the features of this
+// CPU. NULL without a compiler.
+const char *cpu_compiler_identity(struct arena *arena);
+const char *cpu_features(struct arena *arena);
 
 // Runs a launch plan on the host with an already loaded object.
 struct status cpu_launch(struct arena *arena, const struct cpu_object *object, const struct launch_plan *plan,
                          const struct ir_bindings *bindings, const struct ir_tensor *tensors);
 
-// ---------------------------------------------------------------------------------------------- the object cache (cache.c)
+// ---------------------------------------------------------------------------------------------- the cache (cache.c)
 
 enum { CACHE_KEY_BYTES = 64 };  // hexadecimal digits of SHA-256
 struct cache_key {
@@ -86,20 +96,37 @@ struct cache_part {  // the key covers each part's bytes and length
 };
 struct cache_key cache_hash(const struct cache_part *parts, int count);
 
-// The folder of objects: objects/ under $TILEC_CACHE_DIR, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; made if need
-// be (0700). `folder` is -1, with a reason, if there is none that only this user can write to; all works without.
+struct cache_session;  // config_cache.h: how the caches are to be used, counts and warnings
+enum cache_place { CACHE_OBJECTS, CACHE_CONFIGS };
+
+// A folder of entries: objects/ or configs/ under $TILEC_CACHE_DIR, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; made
+// if need be (0700). `folder` is -1, with a reason, if there is none that only this user can write to, or none is
+// wanted; all works without. What goes wrong is told to the session, if there is one.
 struct cache {
-    int folder;          // descriptor
-    const char *path;    // for messages; NULL if none could be named
-    const char *reason;  // NULL if the folder is good
+    int folder;            // descriptor
+    const char *path;      // for messages; NULL if none could be named
+    const char *reason;    // NULL if the folder is good
+    int64_t limit;         // bytes of all its entries
+    struct cache_session *session;
 };
-struct cache cache_open(struct arena *arena);
+struct cache cache_open(struct arena *arena);  // objects/, as the environment says
+struct cache cache_open_place(struct arena *arena, struct cache_session *session, enum cache_place place);
 void cache_close(struct cache *cache);
 // Whether the entry is there, whole and this user's own: owner, mode, key, length and SHA-256 are compared. Its bytes
-// go to `payload` unless that is NULL. False is a miss, whatever the cause.
+// go to `payload` unless that is NULL. False is a miss, whatever the cause; an entry that isn't good is a warning too.
+// A hit makes the entry the one used last.
 bool cache_read(const struct cache *cache, const struct cache_key *key, struct text *payload);
-// Stores an entry: temporary file, fsync, rename. False if it couldn't, which costs only time.
+// Stores an entry (0600): temporary file, fsync, rename. False, with a warning, if it couldn't, which costs only time.
+// Now and then the entries used least recently are removed, until those left are within the limit.
 bool cache_store(const struct cache *cache, const struct cache_key *key, const void *data, size_t length);
+// Removes what is over the limit, and temporary files that were left by a process that ended (cache_sweep.c). The entry
+// of `keep` stays.
+void cache_sweep(const struct cache *cache, const struct cache_key *keep);
+// Every file of the folder that may be an entry, and its size. `visit` returns false to stop. The order is the folder's.
+void cache_visit(const struct cache *cache, bool (*visit)(void *data, const char *name, int64_t bytes), void *data);
+// Removes one entry, or every entry and temporary file. How many entries there were; -1 if one couldn't be removed.
+int cache_remove(const struct cache *cache, const struct cache_key *key);
+int cache_clear(const struct cache *cache);
 // A path under which dlopen finds the entry that cache_read has verified, even if folders above are renamed. The file
 // is the payload with a trailer behind it, which loaders of ELF files don't look at. Good while the cache is open.
 const char *cache_entry_path(struct arena *arena, const struct cache *cache, const struct cache_key *key);

@@ -20,6 +20,7 @@
 #include <cpuid.h>
 #endif
 
+#include "runtime/config_cache.h"
 #include "runtime/runtime.h"
 
 extern char **environ;
@@ -121,10 +122,16 @@ const char *cpu_compiler(struct arena *arena)
     return line;
 }
 
+const char *cpu_compiler_identity(struct arena *arena)
+{
+    struct compiler compiler;
+    return find_compiler(arena, &compiler) ? compiler.identity : NULL;
+}
+
 // ---------------------------------------------------------------------------------------------- which CPU
 
 // What -march=native looks at. Where it can't be asked, the kernel's own list of features stands for it.
-static const char *cpu_features(struct arena *arena)
+const char *cpu_features(struct arena *arena)
 {
     const char *features = arena_printf(arena, "%lx %lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
 #if defined __x86_64__
@@ -201,9 +208,10 @@ struct build {
     struct arena *arena;
     struct compiler compiler;
     struct cache cache;
+    struct cache_session *session;
     const char *text;
     size_t length;
-    const char *features;
+    const char *features, *builds;
     const char *folder, *source, *object, *log;  // of this build, private and short-lived
 };
 
@@ -219,6 +227,7 @@ static struct cache_key object_key(const struct build *build, int left_out)
         {build->compiler.identity, strlen(build->compiler.identity)},
         {flags, strlen(flags)},
         {build->features, strlen(build->features)},
+        {build->builds, strlen(build->builds)},
     };
     return cache_hash(parts, sizeof parts / sizeof *parts);
 }
@@ -329,34 +338,82 @@ static struct status build_fresh(struct build *build)
     return status.ok ? explain_failure(build, first_log) : status;
 }
 
-static struct status build_object(struct build *build, struct cpu_object **object)
+// Copies the object from the build's folder, or from the cache, to `path`.
+static struct status keep(struct build *build, const char *from, const char *path)
+{
+    const char *reason = NULL;
+    const struct source *object = source_read(build->arena, from, &reason);
+    if (!object) return status_failed(build->arena, "internal.object", "the object that was built can't be read: %s", reason);
+    return file_save(build->arena, path, object->text, object->length);
+}
+
+static bool keep_cached(struct build *build, const char *path)
+{
+    for (int left_out = 0; left_out <= EXTRA_COUNT; left_out++) {
+        struct cache_key key = object_key(build, left_out);
+        struct text object = {0};
+        bool kept = cache_read(&build->cache, &key, &object) && file_save(build->arena, path, object.data, object.length).ok;
+        text_free(&object);
+        if (kept) return true;
+    }
+    return false;
+}
+
+// Loads what is built, or with `path` leaves it there.
+static struct status build_object(struct build *build, const char *path, struct cpu_object **object)
 {
     sigset_t before;
-    if (load_cached(build, object)) return STATUS_OK;
+    if (path ? keep_cached(build, path) : load_cached(build, object)) return build->session->taken++, STATUS_OK;
+    build->session->compiled++;
     hold_interrupts(&before);
     if (!make_folder(build)) {
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return status_failed(build->arena, "write.folder", "can't make a temporary folder in $TMPDIR or /tmp: %s", strerror(errno));
     }
     struct status status = build_fresh(build);
-    if (status.ok) status = load(build->arena, build->object, object);
+    if (status.ok) status = path ? keep(build, build->object, path) : load(build->arena, build->object, object);
     remove_folder(build);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
-struct status cpu_build(struct arena *arena, const char *text, size_t length, struct cpu_object **object)
+static struct status build_text(struct arena *arena, struct cache_session *session, const char *text, size_t length, const char *path,
+                                struct cpu_object **object)
 {
-    struct build build = {.arena = arena, .text = text, .length = length};
-    *object = NULL;
+    struct cache_session own;
+    struct build build = {.arena = arena, .session = cache_session_or(arena, session, &own), .text = text, .length = length};
     if (!find_compiler(arena, &build.compiler))
         return status_failed(arena, "missing.compiler", "no C compiler: $CC, cc, gcc and clang were looked for; "
                              "install one: sudo apt-get install build-essential");
     build.features = cpu_features(arena);
-    build.cache = cache_open(arena);
-    struct status status = build_object(&build, object);
+    build.builds = exact_builds(arena, build.session, 1, build.compiler.words);
+    build.cache = cache_open_place(arena, build.session, CACHE_OBJECTS);
+    struct status status = build_object(&build, path, object);
     cache_close(&build.cache);
     return status;
+}
+
+struct status cpu_build_in(struct arena *arena, struct cache_session *session, const char *text, size_t length, struct cpu_object **object)
+{
+    *object = NULL;
+    return build_text(arena, session, text, length, NULL, object);
+}
+
+struct status cpu_build(struct arena *arena, const char *text, size_t length, struct cpu_object **object)
+{
+    return cpu_build_in(arena, NULL, text, length, object);
+}
+
+struct status cpu_compile(struct arena *arena, const char *text, size_t length, const char *path)
+{
+    struct cpu_object *none = NULL;
+    return build_text(arena, NULL, text, length, path, &none);
+}
+
+struct status cpu_open(struct arena *arena, const char *path, struct cpu_object **object)
+{
+    *object = NULL;
+    return load(arena, path, object);
 }
 
 void *cpu_symbol(const struct cpu_object *object, const char *name)

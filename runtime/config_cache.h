@@ -9,6 +9,7 @@
 #define TILEC_RUNTIME_CONFIG_CACHE_H
 
 #include "runtime/build.h"
+#include "runtime/data.h"
 #include "runtime/tilec.h"
 
 // ---------------------------------------------------------------------------------------------- sessions (cache_session.c)
@@ -36,6 +37,7 @@ struct cache_session {
     struct arena *arena;
     struct cache_settings settings;
     int compiled, taken;    // binaries that a compiler made, and that came from the cache
+    const char *builds_file, *builds;  // what exact_builds said last, and of which toolkit
     int warning_count;
     struct {
         const char *code, *text;
@@ -43,6 +45,8 @@ struct cache_session {
 };
 // `options` NULL: the environment alone. Not ok: usage.cache, naming the option or the variable.
 struct status cache_session_begin(struct arena *arena, const struct tilec_cache_options *options, struct cache_session *session);
+// `session`, or where that is NULL `own`, begun with the environment's settings.
+struct cache_session *cache_session_or(struct arena *arena, struct cache_session *session, struct cache_session *own);
 // Adds a warning unless there is one of that code. `code` is static text.
 void cache_warn(struct cache_session *session, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // The warnings, as messages of the report.
@@ -52,6 +56,7 @@ const char *const *cache_session_environment(struct arena *arena, const struct c
 
 // ---------------------------------------------------------------------------------------------- keys (config_cache_key.c)
 
+enum { TOOLKIT_FILES = 2 };
 // What a config runs on. Texts are never NULL.
 struct config_device {
     const char *target;         // "cpu", "sm_90"
@@ -60,19 +65,11 @@ struct config_device {
     const char *driver;         // "580.159.04, CUDA 13.0"; "" on the CPU
     const char *toolkit;        // "NVRTC 13.0"; the C compiler
     int toolkit_file_count;     // whose contents are the toolkit's exact build
-    const char *toolkit_files[4];
+    const char *toolkit_files[TOOLKIT_FILES];
 };
 // Not ok: missing.…. Neither opens a context nor compiles.
 struct status config_device_cpu(struct arena *arena, struct config_device *device);
 struct status config_device_cuda(struct arena *arena, int ordinal, struct config_device *device);
-
-// How long the rows of packed data are.
-struct row_statistics {
-    int64_t rows, total, longest;
-    double mean, skew;          // longest over mean; 0 if there is nothing
-};
-struct rows_use;
-struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors);
 
 struct config_key_request {
     const struct config_device *device;
@@ -87,14 +84,18 @@ enum config_key_field {
 };
 // Everything that the best config may depend on, as texts; never NULL.
 //   program  a hash of the checked IR, imports inlined: comments and layout don't count
-//   shape    "B=1024 offsets: rows=1024 mean=1024 skew=2": powers of two, the nearest on the logarithmic scale
+//   shape    "B=1024 offsets.rows=1024 offsets.mean=1024 offsets.skew=2": the nearest powers of two
 //   builds   "" unless the session's kind is strict
 struct config_key {
     struct cache_key hash;
     const char *fields[KEY_FIELDS];
 };
+int nvrtc_files(struct arena *arena, const struct nvrtc *nvrtc, const char *files[TOOLKIT_FILES]);  // how many
+// Hashes of tilec's own file and of the toolkit's, for keys; "" unless the session's kind is strict.
+const char *exact_builds(struct arena *arena, struct cache_session *session, int file_count, const char *const *files);
 const char *config_key_field_name(enum config_key_field field);  // "device", …
-struct config_key config_key_make(struct arena *arena, const struct cache_session *session, const struct config_key_request *request);
+struct cache_key config_key_hash(const char *const *fields);
+struct config_key config_key_make(struct arena *arena, struct cache_session *session, const struct config_key_request *request);
 
 // ---------------------------------------------------------------------------------------------- configs on disk (config_cache.c)
 
@@ -120,6 +121,10 @@ bool config_cache_store(struct arena *arena, struct cache_session *session, cons
 // other shapes, extents, types, devices, versions. Only those that fit the kernel, each config once. Returns how many.
 int config_cache_similar(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                          int limit, struct config_entry *entries);
+// Every good entry of a folder of configs, in the folder's order.
+int config_cache_list(struct arena *arena, const struct cache *cache, struct config_entry **entries);
+bool config_entry_read(struct arena *arena, const struct cache *cache, const struct cache_key *hash, struct config_entry *entry);
+void config_entry_print(struct text *out, const struct config_entry *entry);  // as it is stored: JSON
 // "cache.miss", with the key's fields in which the nearest entry differs.
 struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key);
 
@@ -134,6 +139,7 @@ struct resolve_request {
     const struct ir_tensor *tensors;    // on the host
     const char *path;                   // of an explicit config, or NULL
     bool checked;
+    bool edited;                        // a text is run that was made for the default, unless there is a path
     bool cuda;                          // on cuda:ordinal; else on the CPU
     int ordinal;
     struct cache_session *session;

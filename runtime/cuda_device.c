@@ -111,7 +111,7 @@ static struct status open_context(struct arena *arena, struct cuda_device *devic
     return STATUS_OK;
 }
 
-struct status cuda_device_open(struct arena *arena, int ordinal, struct cuda_device **device)
+struct status cuda_device_look(struct arena *arena, int ordinal, struct cuda_device **device)
 {
     struct cuda_device *opened = ARENA_NEW(arena, struct cuda_device);
     opened->ordinal = ordinal;
@@ -119,9 +119,18 @@ struct status cuda_device_open(struct arena *arena, int ordinal, struct cuda_dev
     struct status status = cuda_open(arena, &opened->cuda);
     if (status.ok) status = find_device(arena, opened);
     if (status.ok) status = read_properties(arena, opened);
-    if (status.ok) status = open_context(arena, opened);
     if (status.ok) *device = opened;
     else cuda_device_close(opened);
+    return status;
+}
+
+struct status cuda_device_open(struct arena *arena, int ordinal, struct cuda_device **device)
+{
+    struct status status = cuda_device_look(arena, ordinal, device);
+    if (status.ok) status = open_context(arena, *device);
+    if (status.ok) return status;
+    cuda_device_close(*device);
+    *device = NULL;
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/config_cache.h"
 #include "runtime/cuda.h"
 #include "runtime/runtime.h"
 
@@ -28,13 +29,20 @@ static struct target choose_target(const struct nvrtc *nvrtc, int sm, bool *ptx)
 
 // ---------------------------------------------------------------------------------------------- the cache
 
-static struct cache_key binary_key(struct arena *arena, const struct nvrtc *nvrtc, struct target target, bool ptx, const char *text, size_t length)
+struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, struct target target, bool ptx, const char *text, size_t length)
+{
+    const char *how = arena_printf(arena, "cuda 1 %s %s tilec %s", target_name(arena, target), ptx ? "ptx" : "cubin", TILEC_VERSION);
+    const struct cache_part parts[] = {{how, strlen(how)}, {compiler, strlen(compiler)}, {text, length}};
+    return cache_hash(parts, 3);
+}
+
+// "NVRTC 13.0", and in a strict cache its exact build.
+static const char *compiler_name(struct arena *arena, const struct nvrtc *nvrtc, struct cache_session *session)
 {
     int major = 0, minor = 0;
+    const char *files[TOOLKIT_FILES];
     nvrtc_version(nvrtc, &major, &minor);
-    const char *how = arena_printf(arena, "cuda 1 %s %s nvrtc %d.%d tilec %s", target_name(arena, target), ptx ? "ptx" : "cubin", major, minor, TILEC_VERSION);
-    const struct cache_part parts[] = {{how, strlen(how)}, {text, length}};
-    return cache_hash(parts, 2);
+    return arena_printf(arena, "NVRTC %d.%d%s", major, minor, exact_builds(arena, session, nvrtc_files(arena, nvrtc, files), files));
 }
 
 static void store_binary(const struct cache *cache, const struct cache_key *key, const struct cuda_binary *binary)
@@ -92,8 +100,9 @@ static struct status compile(struct arena *arena, const struct nvrtc *nvrtc, str
 {
     const char *text = request->source ? request->source : built->emitted->text;
     size_t length = request->source ? request->source_length : built->emitted->length;
-    struct cache cache = cache_open(arena);
-    struct cache_key key = binary_key(arena, nvrtc, target, ptx, text, length);
+    struct cache_session own, *session = cache_session_or(arena, request->session, &own);
+    struct cache cache = cache_open_place(arena, session, CACHE_OBJECTS);
+    struct cache_key key = cuda_binary_key(arena, compiler_name(arena, nvrtc, session), target, ptx, text, length);
     struct status status = STATUS_OK;
     built->cached = cached_binary(arena, &cache, &key, ptx, &built->binary);
     if (!built->cached) {
@@ -101,6 +110,8 @@ static struct status compile(struct arena *arena, const struct nvrtc *nvrtc, str
         status = nvrtc_compile(arena, nvrtc, arena_copy(arena, text, length), name, target, ptx, &built->binary);
         if (status.ok) store_binary(&cache, &key, &built->binary);
     }
+    if (built->cached) session->taken++;
+    else session->compiled++;
     cache_close(&cache);
     if (!status.ok && request->source && strcmp(status.code, "internal.nvrtc") == 0) status.code = "usage.source";
     return status;

@@ -135,6 +135,12 @@ struct rows_uses rows_find(struct arena *arena, const struct ir_kernel *kernel);
 // length and both offsets. `tensors` and `bindings` are complete.
 struct status rows_validate(struct arena *arena, const struct ir_kernel *kernel, const struct rows_uses *uses,
                             const struct ir_tensor *tensors, const struct ir_bindings *bindings);
+// How long the rows are. Descending offsets are empty rows.
+struct row_statistics {
+    int64_t rows, longest;
+    double total, mean, skew;  // skew: longest over mean; 0 if there is nothing
+};
+struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors);
 int64_t rows_longest(const struct rows_use *use, const struct ir_tensor *tensors);
 // The histogram of row lengths as text: bins of powers of two, each with its count and a bar.
 void rows_histogram(struct text *out, enum rows_kind kind, const struct ir_tensor *view);

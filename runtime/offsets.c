@@ -356,6 +356,20 @@ int64_t rows_longest(const struct rows_use *use, const struct ir_tensor *tensors
     return longest;
 }
 
+struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors)
+{
+    const struct ir_tensor *view = &tensors[use->param];
+    struct row_statistics statistics = {.rows = row_count(use->kind, view)};
+    for (int64_t row = 0; row < statistics.rows; row++) {
+        int64_t length = row_length(use->kind, view, row);
+        statistics.total += (double)length;
+        if (length > statistics.longest) statistics.longest = length;
+    }
+    if (statistics.rows) statistics.mean = statistics.total / (double)statistics.rows;
+    if (statistics.total > 0) statistics.skew = (double)statistics.longest / statistics.mean;
+    return statistics;
+}
+
 static int bin_of(int64_t length)
 {
     return length <= 0 ? 0 : 64 - __builtin_clzll((unsigned long long)length);

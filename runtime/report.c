@@ -144,6 +144,7 @@ tilec_result status_result(const struct status *status)
         {"check.", TILEC_WRONG},    {"evaluate.", TILEC_WRONG},     {"missing.", TILEC_MISSING},  {"lowering.", TILEC_NO_CONFIG},
         {"codegen.", TILEC_NO_CONFIG}, {"limits.", TILEC_NO_CONFIG}, {"launch.", TILEC_LAUNCH},   {"file.", TILEC_LAUNCH},
         {"memory.", TILEC_LAUNCH},  {"device.", TILEC_LAUNCH},      {"interrupted.", TILEC_INTERRUPTED},
+        {"cache.", TILEC_NO_CONFIG},
     };
     if (status->ok) return TILEC_OK;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -185,6 +186,12 @@ tilec_result report_failed(tilec_report *report, const char *code, const char *h
     add(report, &diagnostic);
     if (length >= 0) free(message);
     return status_result(&(struct status){.code = code});
+}
+
+void report_warning(tilec_report *report, const char *code, const char *text)
+{
+    struct diagnostic diagnostic = {.severity = SEVERITY_WARNING, .code = code, .message = clean(report->arena, text)};
+    add(report, &diagnostic);
 }
 
 struct status status_failed(struct arena *arena, const char *code, const char *format, ...)

@@ -9,9 +9,6 @@
 
 #ifndef TILEC_VERSION
 #define TILEC_VERSION "0.0.0"  // the build says which it is
-// What the options of running and timing ask to be bound (data.h has the type).
-struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options);
-
 #endif
 
 struct tilec_program {
@@ -41,6 +38,8 @@ tilec_result report_diagnostics(tilec_report *report, const struct diagnostics *
 // An error without a place.
 tilec_result report_failed(tilec_report *report, const char *code, const char *help, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+// A warning without a place. The report keeps copies.
+void report_warning(tilec_report *report, const char *code, const char *text);
 
 // Takes over the buffer of `text`; never NULL data.
 tilec_text text_take(struct text *text);

@@ -174,6 +174,29 @@ struct tilec_cache_options {
     const char *budget;           // TILEC_AUTOTUNE_BUDGET_SECONDS: a number
 };
 
+// What is in it: the best known configs, and how many binaries. Looking changes nothing.
+typedef struct tilec_cache tilec_cache;
+struct tilec_cache_entry {
+    const char *key;              // 64 hexadecimal digits
+    const char *kernel, *target, *device, *types, *extents, *shape;
+    double milliseconds;          // what the config took
+    int64_t created;              // seconds since 1970
+};
+// NULL: the environment alone. TILEC_USAGE if an option or a variable is malformed. A folder that isn't there or can't
+// be used is an empty cache, with a warning where it can't be used.
+tilec_result tilec_cache_open(const struct tilec_cache_options *options, tilec_report *report, tilec_cache **cache);
+void tilec_cache_free(tilec_cache *cache);
+const char *tilec_cache_path(const tilec_cache *cache);  // of the folder; "" if none can be named
+int tilec_cache_count(const tilec_cache *cache);         // of best configs, the newest first
+struct tilec_cache_entry tilec_cache_entry(const tilec_cache *cache, int index);
+int tilec_cache_binaries(const tilec_cache *cache, int64_t *bytes);
+// The entry whose key begins with `key`. TILEC_USAGE if there is none or are several.
+tilec_result tilec_cache_find(const tilec_cache *cache, const char *key, tilec_report *report, int *index);
+tilec_text tilec_cache_json(const tilec_cache *cache);
+tilec_text tilec_cache_entry_json(const tilec_cache *cache, int index);  // its key's fields and its config
+// Removes one entry, or with index -1 everything, also what is damaged. TILEC_WRONG if something couldn't be removed.
+tilec_result tilec_cache_clear(tilec_cache *cache, int index, tilec_report *report, int *removed);
+
 // ------------------------------------------------------------------------------------------------ running
 
 // All spelled as on the command line; see `tilec run --help`. NULL, 0: not given.

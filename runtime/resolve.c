@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which config wins: an explicit one, then the best known one of the cache, then the default. Nothing is searched for
+// unless that is asked for.
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "runtime/config_cache.h"
+#include "runtime/runtime.h"
+
+const char *config_origin_name(enum config_origin origin)
+{
+    static const char *const names[] = {"file", "cache", "search", "default"};
+    return names[origin];
+}
+
+// ---------------------------------------------------------------------------------------------- explicit
+
+// A dispatch file is an object with several configs; a config has no such key.
+static bool is_dispatch(const struct source *source)
+{
+    cJSON *root = cJSON_ParseWithLength(source->text, source->length);
+    bool found = cJSON_HasObjectItem(root, "configs");
+    cJSON_Delete(root);
+    return found;
+}
+
+static struct status take_file(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
+{
+    const char *reason = NULL;
+    const struct source *source = source_read(arena, request->path, &reason);
+    if (source && is_dispatch(source))
+        return status_failed(arena, "config.dispatch", "%s: this is a dispatch file; a file of several configs can't be used yet, only one config",
+                             request->path);
+    resolved->origin = CONFIG_FROM_FILE;
+    resolved->label = request->path;
+    return config_load(arena, request->kernel, request->path, &resolved->config);
+}
+
+// ---------------------------------------------------------------------------------------------- cache
+
+static struct status make_key(struct arena *arena, const struct resolve_request *request, struct config_key *key)
+{
+    struct config_device device;
+    struct status status = request->cuda ? config_device_cuda(arena, request->ordinal, &device) : config_device_cpu(arena, &device);
+    if (!status.ok) return status;
+    struct plan_demands demands = plan_demands(request->kernel, request->bindings, request->tensors);
+    const struct config_key_request wanted = {
+        .device = &device, .kernel = request->kernel, .bindings = request->bindings, .tensors = request->tensors, .index64 = demands.index64,
+        .unaligned = !request->cuda && demands.unaligned, .checked = request->checked};  // copies on a device are aligned
+    *key = config_key_make(arena, request->session, &wanted);
+    return STATUS_OK;
+}
+
+static struct status search(struct arena *arena, const struct resolve_request *request, const struct config_key *key, struct resolved *resolved)
+{
+    if (!request->tune) return status_failed(arena, "usage.effort", "only `tilec tune` searches for a config");
+    resolved->origin = CONFIG_FROM_SEARCH;
+    resolved->label = "tuned";
+    return request->tune(request->tune_data, arena, key, &resolved->config);
+}
+
+static struct status take_cached(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
+{
+    struct config_key key;
+    struct config_entry entry;
+    const struct cache_settings *settings = &request->session->settings;
+    bool asked = settings->effort_asked && settings->effort != EFFORT_NONE;
+    struct status status = make_key(arena, request, &key);
+    if (!status.ok) return status;
+    if (config_cache_find(arena, request->session, request->kernel, &key, &entry)) {
+        resolved->config = entry.config;
+        resolved->origin = CONFIG_FROM_CACHE;
+        resolved->label = arena_printf(arena, "cached %.12s", key.hash.hex);
+        return STATUS_OK;
+    }
+    if (settings->assert_hit) return config_cache_miss(arena, request->session, &key);
+    return asked ? search(arena, request, &key, resolved) : STATUS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- all of it
+
+struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
+{
+    const struct cache_settings *settings = &request->session->settings;
+    bool asked = settings->effort_asked && settings->effort != EFFORT_NONE, reads = !settings->skip && !settings->force;
+    *resolved = (struct resolved){.origin = CONFIG_DEFAULT, .label = "default"};
+    if (request->path) return take_file(arena, request, resolved);
+    struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, resolved) : STATUS_OK;
+    if (status.ok && !resolved->config) resolved->config = config_default(arena, request->kernel);
+    return status;
+}
