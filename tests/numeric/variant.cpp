@@ -260,6 +260,7 @@ std::string describe_config(const config &c) {
         text += std::string(a.name) + " " + std::to_string(a.block) + " = " + std::to_string(a.vector) + "v " + std::to_string(a.lanes) +
                 "l " + std::to_string(a.warps) + "w unroll " + std::to_string(a.unroll) + "; ";
     }
+    text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") + " min_blocks " + std::to_string(c.min_blocks);
 }
 
