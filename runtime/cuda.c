@@ -75,14 +75,24 @@ static bool is_stub(void *handle)
     return last && strcmp(last, "/stubs") == 0;
 }
 
+// The loader's own search, then the folders into which containers and WSL put the driver.
+static void *open_driver(const char **path)
+{
+    static const char *const places[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+    const char *chosen = getenv("TILEC_TEST_LIBCUDA");
+    void *handle = NULL;
+    *path = chosen && *chosen ? chosen : places[0];
+    if (*path == chosen) return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof places / sizeof *places && !handle; i++) handle = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+    return handle;
+}
+
 static struct status open_library(struct arena *arena, struct cuda *cuda)
 {
-    const char *chosen = getenv("TILEC_TEST_LIBCUDA");
-    const char *path = chosen && *chosen ? chosen : "libcuda.so.1";
-    cuda->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *path = NULL;
+    cuda->handle = open_driver(&path);
     if (!cuda->handle)
-        return status_failed(arena, "missing.driver", "no CUDA driver: %s was looked for by the loader (%s); install NVIDIA's driver, or run "
-                             "on --device cpu", path, dlerror());
+        return status_failed(arena, "missing.driver", "no CUDA driver: the loader finds no %s; install NVIDIA's driver, or run on --device cpu", path);
     if (is_stub(cuda->handle))
         return status_failed(arena, "missing.driver", "the loader finds the toolkit's stub of %s before the driver: take its folder "
                              "out of LD_LIBRARY_PATH", path);

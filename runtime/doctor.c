@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: this machine. Out: what tilec would use of it, what is missing and what to do about it. Looks, changes nothing
 // but the cache folder, which it makes.
-#include <dlfcn.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "runtime/cuda.h"
 #include "runtime/runtime.h"
 
 struct tilec_doctor {
@@ -80,19 +80,31 @@ static void look_at_nvrtc(tilec_doctor *doctor)
     nvrtc_close(nvrtc);
 }
 
-// The driver is only looked for: nothing is launched here yet.
 static void look_at_driver(tilec_doctor *doctor)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    struct tilec_finding finding = {.name = "CUDA driver", .ok = driver != NULL};
-    int version = 0, (*ask)(int *) = NULL;
-    void *symbol = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
-    memcpy(&ask, &symbol, sizeof symbol);
-    if (ask) ask(&version);
-    finding.detail = driver ? arena_printf(doctor->arena, "libcuda.so.1, for CUDA %d.%d", version / 1000, version % 1000 / 10)
-                            : "no libcuda.so.1; check, emit, compile and run on the CPU work without it";
+    struct cuda *cuda = NULL;
+    struct status status = cuda_open(doctor->arena, &cuda);
+    struct tilec_finding finding = {.name = "CUDA driver", .ok = status.ok, .detail = status.reason};
+    if (status.ok) finding.detail = arena_printf(doctor->arena, "for CUDA %d.%d", cuda->version / 1000, cuda->version % 1000 / 10);
+    else finding.mend = "check, emit, compile and run on the CPU work without it";
     add(doctor, finding);
-    if (driver) dlclose(driver);
+    cuda_close(cuda);
+}
+
+// The first device; what there may be beside it is no matter of health.
+static void look_at_device(tilec_doctor *doctor)
+{
+    struct cuda_device *device = NULL;
+    struct status status = cuda_device_open(doctor->arena, 0, &device);
+    struct tilec_finding finding = {.name = "cuda:0", .ok = status.ok, .detail = status.reason};
+    if (!status.ok && strcmp(status.code, "missing.driver") == 0) return;
+    if (status.ok) {
+        const struct cuda_properties *properties = &device->properties;
+        finding.detail = arena_printf(doctor->arena, "%s, sm_%d, %d multiprocessors, %lld MiB", properties->name, properties->sm,
+                                      properties->multiprocessors, (long long)(properties->memory_bytes >> 20));
+    }
+    add(doctor, finding);
+    cuda_device_close(device);
 }
 
 tilec_doctor *tilec_doctor_new(void)
@@ -107,6 +119,7 @@ tilec_doctor *tilec_doctor_new(void)
     look_at_cache(doctor);
     look_at_nvrtc(doctor);
     look_at_driver(doctor);
+    look_at_device(doctor);
     return doctor;
 }
 
