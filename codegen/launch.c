@@ -9,7 +9,8 @@
 
 struct usage {
     axes_t axes;
-    bool *values;  // by id: top-level values that it needs
+    bool *values;                 // by id: top-level values that it needs
+    const struct ir_op *slowest;  // of the loops in the grid: no block asks for its end
 };
 
 static void use_value(struct usage *usage, const struct ir_value *value) {
@@ -26,7 +27,8 @@ static void use_op(const struct emitter *emitter, struct usage *usage, const str
     if (op->axis >= 0)
         usage->axes |= AXIS_BIT(op->axis);
     for (int i = 0; i < op->operand_count; i++)
-        use_value(usage, op->operands[i]);
+        if (op != usage->slowest || i != 1)
+            use_value(usage, op->operands[i]);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC)
         for (int i = 1; i < emitter->kernel->params[op->param].rank; i++)
             use_value(usage, emitter->kernel->params[op->param].extents[i]);
@@ -264,8 +266,7 @@ static struct signature make_signature(struct emitter *emitter, struct launch_ke
         if (emitter->tensors >> p & 1) {
             const char *constant = emitter->stored >> p & 1 ? "" : "const ";
             const char *type = print(emitter, "%s%s *", constant, storage_type(kernel->params[p].type));
-            add_parameter(emitter, &signature, plan, type, emitter->param_names[p],
-                          tensor_argument(emitter, p));
+            add_parameter(emitter, &signature, plan, type, emitter->param_names[p], tensor_argument(emitter, p));
         }
     for (int p = 0; p < kernel->param_count; p++)
         if (emitter->scalars >> p & 1) {
@@ -356,11 +357,12 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     start_function(emitter);
     emitter->out = &body;
     emitter->indent = 1;
+    find_grid_loops(emitter, top, &grid);
+    sort_grid(emitter, &grid);
+    usage.slowest = grid.count ? grid.loops[grid.count - 1] : NULL;
     use_op(emitter, &usage, top);
     start_axes(emitter, usage.axes);
     write_preamble(emitter, &usage);
-    find_grid_loops(emitter, top, &grid);
-    sort_grid(emitter, &grid);
     write_grid(emitter, &grid);
     write_ops(emitter, &top, 1);
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;
