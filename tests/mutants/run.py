@@ -63,18 +63,19 @@ def copy_source(folder):
     return source
 
 
-def build(folder):
-    return run("ninja", "-C", str(folder / "build"), "--quiet", folder=folder)
+def run_suite(folder, suite):
+    """Builds what the suite needs and runs it: "green", "red" or why it couldn't be built, and what was said.
 
-
-def suite_is_green(folder, suite):
-    """As `./dev test SUITE` sees it: Meson's own status is not asked, since it takes silence for success."""
+    Judged as `./dev test` does: Meson's own status is not asked, since it takes silence for success.
+    """
     log = folder / "build" / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     suite, _, test = suite.partition(" / ")
-    run("meson", "test", "-C", str(folder / "build"), "--no-rebuild", "--suite", suite, *([test] if test else []), folder=folder)
+    built = run("meson", "test", "-C", str(folder / "build"), "--suite", suite, *([test] if test else []), folder=folder)
+    if not log.exists():
+        return "doesn't compile", built.stdout
     done = run(sys.executable, str(ROOT / "tests" / "summary.py"), str(folder / "build"), folder=folder)
-    return done.returncode == 0, done.stdout
+    return ("red" if done.returncode else "green"), done.stdout
 
 
 def plant(folder, source, fault):
@@ -85,11 +86,10 @@ def plant(folder, source, fault):
         return f"the text to find stands {before.count(fault.find)} times in {fault.file}"
     try:
         file.write_text(before.replace(fault.find, fault.replace), encoding="utf-8")
-        done = build(folder)
-        if done.returncode:
-            return "doesn't compile:\n" + done.stdout
-        green, _ = suite_is_green(folder, fault.suite)
-        return f"suite {fault.suite} stays green" if green else "caught"
+        colour, said = run_suite(folder, fault.suite)
+        if colour == "red":
+            return "caught"
+        return f"suite {fault.suite} stays green" if colour == "green" else f"{colour}:\n{said}"
     finally:
         file.write_text(before, encoding="utf-8")
 
@@ -116,12 +116,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tilec-mutants-") as name:
         folder = pathlib.Path(name)
         source = copy_source(folder)
-        done = build(folder)
-        if done.returncode:
-            sys.exit(done.stdout)
-        red = {suite for suite in sorted({fault.suite for fault in faults}) if not suite_is_green(folder, suite)[0]}
+        before = {suite: run_suite(folder, suite)[0] for suite in sorted({fault.suite for fault in faults})}
         for fault in faults:
-            outcome = f"suite {fault.suite} is red without it" if fault.suite in red else plant(folder, source, fault)
+            outcome = plant(folder, source, fault) if before[fault.suite] == "green" else \
+                f"suite {fault.suite} is {before[fault.suite]} without it"
             missed += outcome != "caught"
             print(f"{'ok' if outcome == 'caught' else 'NOT CAUGHT'}: {fault.name}: {fault.what}"
                   + ("" if outcome == "caught" else f": {outcome}"), flush=True)
