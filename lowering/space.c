@@ -174,7 +174,8 @@ static void draw_axis(struct config_axis *axis, const struct axis_use *use, stru
     budget->lanes /= axis->lanes;
     budget->warps /= axis->warps;
     budget->registers /= axis->vector;
-    int registers = use->full ? spread_full(axis, room, budget) : draw_power(seed, smaller(budget->registers, 16));
+    int registers =
+        use->full ? spread_full(axis, room, budget) : draw_power(seed, smaller(smaller(budget->registers, 16), room));
     budget->registers = budget->registers > registers ? budget->registers / registers : 1;
     axis->block = axis->vector * axis->lanes * axis->warps * registers;
     axis->unroll = use->loops && use->inner ? draw_power(seed, smaller(budget->registers, 4)) : 1;
