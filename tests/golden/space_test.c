@@ -12,7 +12,7 @@
 #include "tests/golden/programs.h"
 #include "tests/unit.h"
 
-enum { LARGE_SPACE = 1000, DRAWS = 100, BASES = 24, MOST_KERNELS = 32, MOST_KNOB_VALUES = 1024 };
+enum { LARGE_SPACE = 1000, DRAWS = 100, BASES = 24, MOST_KERNELS = 32, MOST_KNOB_VALUES = 1024, SOME_CHUNK = 256 };
 
 struct subject {
     const char *name;
@@ -96,7 +96,7 @@ static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
 
 static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
-                a->peel == b->peel && a->late == b->late && a->min_blocks == b->min_blocks;
+                a->peel == b->peel && a->late == b->late && a->min_blocks == b->min_blocks && a->chunk == b->chunk;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
         same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
@@ -113,8 +113,11 @@ static void test_json(struct unit *unit, const struct ir_kernel *kernel) {
         struct config *config = i ? config_random(unit->arena, kernel, &seed) : config_default(unit->arena, kernel), *read;
         for (int minimal = 0; minimal < 2; minimal++) {
             const char *json = json_of(unit->arena, kernel, config, minimal);
-            if (!CHECK(unit, config_parse(unit->arena, kernel, json, strlen(json), &read).ok))
+            struct status status = config_parse(unit->arena, kernel, json, strlen(json), &read);
+            if (!CHECK(unit, status.ok)) {
+                printf("# %s: %s\n", status.code, status.reason);
                 return;
+            }
             CHECK(unit, same_configs(config, read));
             CHECK(unit, !strcmp(json, json_of(unit->arena, kernel, read, minimal)));
             CHECK(unit, !minimal || i || (!strstr(json, "axes") && !strstr(json, "peel")));
@@ -150,6 +153,8 @@ static int *number_at(struct config *config, const char *path) {
     char axis[64], field[16];
     if (!strcmp(path, "min_blocks"))
         return &config->min_blocks;
+    if (!strcmp(path, "chunk"))
+        return &config->chunk;
     if (sscanf(path, "axes.%63[^.].%15s", axis, field) != 2)
         return NULL;
     struct config_axis *found = config_axis_named(config, axis);
@@ -172,6 +177,13 @@ static void set_grid(struct arena *arena, struct config *config, const char *lis
     }
 }
 
+// Only with the strategy chunks does a config have a chunk.
+static void set_strategy(struct config *config, const char *choice) {
+    config->strategy = !strcmp(choice, "\"chunks\"") ? STRATEGY_CHUNKS : STRATEGY_ROWS;
+    if ((config->chunk != 0) != (config->strategy == STRATEGY_CHUNKS))
+        config->chunk = config->strategy == STRATEGY_CHUNKS ? SOME_CHUNK : 0;
+}
+
 // A copy of `base` with one knob set.
 static struct config *with_knob(struct arena *arena, const struct config *base, const char *path, const char *choice) {
     struct config *config = ARENA_NEW(arena, struct config);
@@ -183,6 +195,8 @@ static struct config *with_knob(struct arena *arena, const struct config *base, 
         *number = atoi(choice);
     else if (!strcmp(path, "grid"))
         set_grid(arena, config, choice);
+    else if (!strcmp(path, "strategy"))
+        set_strategy(config, choice);
     else if (!strcmp(path, "peel"))
         config->peel = !strcmp(choice, "true");
     else if (!strcmp(path, "late"))
@@ -262,7 +276,9 @@ static void each(struct unit *unit, const struct subjects *subjects, const char 
         unit_begin(unit);
         test(unit, subjects->items[i].kernel);
         test(unit, subjects->items[i].fixed);
-        unit_end(unit, arena_printf(unit->arena, "%s: %s", subjects->items[i].name, what));
+        char name[128];
+        snprintf(name, sizeof name, "%s: %s", subjects->items[i].name, what);
+        unit_end(unit, name);
     }
 }
 

@@ -1,0 +1,79 @@
+// embedding_bag from 15_embedding_bag.tile, compiled by tilec 0.1.0
+// T = f32, I = i64, D = 64, with weights; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   td: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   tk: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
+//   grid td, tb; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
+    }
+    return v;
+}
+
+extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__restrict__ table, const long long *__restrict__ indices, const long long *__restrict__ offsets, const float *__restrict__ weights, float *__restrict__ out) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int td_t = warp;
+    const int tk_t = lane;
+    const int td0 = (int)(blockIdx.x % 1) * 128;
+    const int td = td0 + td_t;
+    const int tb = (int)(blockIdx.x / 1);
+    // 4: for tb in tile(B) {
+    // 5: let start = offsets[tb];
+    const long long start = offsets[tb];
+    // 6: for td in tile(D) {
+    // 7: var acc: accum(T)[tb, td] = 0;
+    // 8: for tk in jagged_tile(offsets[tb + 1] - start) {
+    bool inside[8];
+    float acc[8];
+    #pragma unroll
+    for (int td_i = 0; td_i < 8; ++td_i) {
+        inside[td_i] = td + td_i * 16 < 64;
+        acc[td_i] = 0.0f;
+    }
+    // 9: let w = has(weights) ? weights[start + tk] : 1;
+    const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
+    const int tk_full = i - i % 32;
+    const int start_2 = (int)start;
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+        const int tk = tk0 + tk_t;
+        // 10: acc += sum[tk](table[indices[start + tk], td] * w);
+        const int i_2 = start_2 + tk;
+        const float w = weights[i_2];
+        const int i_3 = (int)indices[i_2];
+        #pragma unroll
+        for (int td_i = 0; td_i < 8; ++td_i) {
+            acc[td_i] += inside[td_i] ? (inside[td_i] ? table[i_3 * 64 + (td + td_i * 16)] : 0.0f) * w : 0.0f;
+        }
+    }
+    if (tk_full < i) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        const bool inside_2 = tk_2 < i;
+        const int i_4 = start_2 + tk_2;
+        const float w_2 = inside_2 ? weights[i_4] : 0.0f;
+        const int i_5 = (int)(inside_2 ? indices[i_4] : 0LL);
+        #pragma unroll
+        for (int td_i = 0; td_i < 8; ++td_i) {
+            acc[td_i] += inside[td_i] ? (inside[td_i] && inside_2 ? table[i_5 * 64 + (td + td_i * 16)] : 0.0f) * w_2 : 0.0f;
+        }
+    }
+    #pragma unroll
+    for (int td_i = 0; td_i < 8; ++td_i) {
+        acc[td_i] = tile_sum_lanes_f32(acc[td_i], 32, 1);
+    }
+    // 12: out[tb, td] = acc;
+    #pragma unroll
+    for (int td_i = 0; td_i < 8; ++td_i) {
+        if ((thread & 31) == 0 && inside[td_i]) out[tb * 64 + (td + td_i * 16)] = acc[td_i];
+    }
+}

@@ -1,0 +1,89 @@
+// centre from constructs.tile, compiled by tilec 0.1.0
+// T = f32, I = i64; 32-bit indices
+//   tb: block 8 = vector 1 x lanes 1 x warps 8 x registers 1
+//   tk: block 256 = vector 1 x lanes 32 x warps 1 x registers 8
+//   grid tb; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
+}
+
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
+    }
+    return v;
+}
+
+extern "C" __global__ void __launch_bounds__(256) centre_1(const float *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ mean, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int tb_t = warp;
+    const int tk_t = lane;
+    const int tb0 = (int)blockIdx.x * 8;
+    const int tb = tb0 + tb_t;
+    // 7: for tb in tile(B) {
+    // 8: let start = offsets[tb];
+    // 9: let length = offsets[tb + 1] - start;
+    // 10: var total: accum(T)[tb] = 0;
+    // 11: for tk in jagged_tile(length) {
+    // 12: total += sum[tk](x[start + tk]);
+    const bool inside = tb < B;
+    const long long start = inside ? offsets[tb] : 0LL;
+    const long long length = (inside ? offsets[tb + 1] : 0LL) - start;
+    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    int i = inside ? length_2 : (-2147483647 - 1);
+    float total = 0.0f;
+    const int start_2 = (int)start;
+    for (int tk0 = 0; tk0 < i; tk0 += 256) {
+        const int tk = tk0 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            total += inside && tk + tk_i * 32 < length_2 ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+        }
+    }
+    // 14: mean[tb] = total / accum(T)(max(length, 1));
+    const float v = (float)tile_maxi_i64(length, 1LL);
+    total = tile_sum_lanes_f32(total, 32, 1);
+    __syncthreads();
+    if ((thread & 31) == 0 && inside) mean[tb] = total / v;
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(256) centre_2(const float *__restrict__ x, const long long *__restrict__ offsets, const float *__restrict__ mean, float *__restrict__ out, int B) {
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int tb_t = warp;
+    const int tk_t = lane;
+    const int tb0 = (int)blockIdx.x * 8;
+    const int tb = tb0 + tb_t;
+    // 16: for tb in tile(B) {
+    // 17: let start = offsets[tb];
+    // 18: for tk in jagged_tile(offsets[tb + 1] - start) {
+    // 19: out[start + tk] = x[start + tk] - mean[tb];
+    const bool inside = tb < B;
+    const long long start = inside ? offsets[tb] : 0LL;
+    const int i = (int)tile_clampi_i64((inside ? offsets[tb + 1] : 0LL) - start, -2146435071LL, 2146435071LL);
+    int i_2 = inside ? i : (-2147483647 - 1);
+    const int start_2 = (int)start;
+    for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
+        const int tk = tk0 + tk_t;
+        float v[8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            v[tk_i] = inside && tk + tk_i * 32 < i ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+        }
+        const float v_2 = inside && tk0 < i ? mean[tb] : 0.0f;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            if (inside && tk + tk_i * 32 < i) out[start_2 + (tk + tk_i * 32)] = v[tk_i] - v_2;
+        }
+    }
+}

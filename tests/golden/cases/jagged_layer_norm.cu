@@ -1,0 +1,206 @@
+// jagged_layer_norm from jagged_layer_norm.tile, compiled by tilec 0.1.0
+// T = f16, I = i64, M = 128; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tk: block 128 = vector 1 x lanes 2 x warps 16 x registers 4
+//   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
+//   grid tb; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ float tile_f16_load(unsigned short h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+
+static __device__ __forceinline__ void tile_load_f16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = *(const uint4 *)p;
+    v[0] = tile_f16_load((unsigned short)q0.x);
+    v[1] = tile_f16_load((unsigned short)(q0.x >> 16));
+    v[2] = tile_f16_load((unsigned short)q0.y);
+    v[3] = tile_f16_load((unsigned short)(q0.y >> 16));
+    v[4] = tile_f16_load((unsigned short)q0.z);
+    v[5] = tile_f16_load((unsigned short)(q0.z >> 16));
+    v[6] = tile_f16_load((unsigned short)q0.w);
+    v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
+}
+
+static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
+    #pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = 0;
+}
+
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
+    }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = a + b;
+        }
+        v[i] = a;
+    }
+}
+
+static __device__ __forceinline__ float tile_rsqrtf(float x) {
+    return rsqrtf(x);
+}
+
+static __device__ __forceinline__ unsigned short tile_f16_store(float f) {
+    unsigned short h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static __device__ __forceinline__ float tile_f16_round(float f) {
+    return tile_f16_load(tile_f16_store(f));
+}
+
+static __device__ __forceinline__ void tile_store_f16x8(unsigned short *p, const float *v) {
+    *(uint4 *)p = make_uint4((unsigned)tile_f16_store(v[0]) | (unsigned)tile_f16_store(v[1]) << 16, (unsigned)tile_f16_store(v[2]) | (unsigned)tile_f16_store(v[3]) << 16, (unsigned)tile_f16_store(v[4]) | (unsigned)tile_f16_store(v[5]) << 16, (unsigned)tile_f16_store(v[6]) | (unsigned)tile_f16_store(v[7]) << 16);
+}
+
+extern "C" __global__ void __launch_bounds__(512) jagged_layer_norm(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, unsigned short *__restrict__ out, float eps) {
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    __shared__ __align__(16) unsigned char tile_shared[2048];
+    const int tk_t = warp * 2 + (lane >> 4 & 1);
+    const int tm_t = (lane & 15) * 8;
+    const int tb = (int)blockIdx.x;
+    // 15: for tb in tile(B) {
+    // 16: let start = offsets[tb];
+    // 17: let length = offsets[tb + 1] - start;
+    // 18: let count = accum(T)(length * M);
+    // 20: var total: accum(T)[tb] = 0;
+    // 21: for tk in jagged_tile(length) {
+    // 22: for tm in tile(M) {
+    // 23: total += sum[tk, tm](x[start + tk, tm]);
+    const long long start = offsets[tb];
+    const long long length = offsets[tb + 1] - start;
+    const float count = (float)(length * 128LL);
+    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_2 - length_2 % 128;
+    float total = 0.0f;
+    const int start_2 = (int)start;
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+        const int tk = tk0 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v[8];
+            tile_load_f16x8(v, x + (start_2 + (tk + tk_i * 32)) * 128 + tm_t);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                total += v[tm_i];
+            }
+        }
+    }
+    if (tk_full < length_2) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_2[8];
+            if (tk_2 + tk_i * 32 < length_2) tile_load_f16x8(v_2, x + (start_2 + (tk_2 + tk_i * 32)) * 128 + tm_t);
+            else tile_clear_f32x8(v_2);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                total += v_2[tm_i];
+            }
+        }
+    }
+    // 26: let mean = total / count;
+    // 28: var squares: accum(T)[tb] = 0;
+    // 29: for tk in jagged_tile(length) {
+    float squares = 0.0f;
+    total = tile_sum_lanes_f32(total, 2, 16);
+    total = tile_sum_lanes_f32(total, 16, 1);
+    tile_sum_warps_f32(&total, 1, tile_shared, 16, 1);
+    const float mean = total / count;
+    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
+        const int tk_3 = tk0_3 + tk_t;
+        // 30: for tm in tile(M) {
+        // 31: let centred = x[start + tk, tm] - mean;
+        // 32: squares += sum[tk, tm](centred * centred);
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_3[8];
+            tile_load_f16x8(v_3, x + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm_t);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                const float centred = v_3[tm_i] - mean;
+                squares += centred * centred;
+            }
+        }
+    }
+    if (tk_full < length_2) {
+        const int tk0_4 = tk_full;
+        const int tk_4 = tk0_4 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_4[8];
+            if (tk_4 + tk_i * 32 < length_2) tile_load_f16x8(v_4, x + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm_t);
+            else tile_clear_f32x8(v_4);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                const float centred_2 = v_4[tm_i] - mean;
+                squares += tk_4 + tk_i * 32 < length_2 ? centred_2 * centred_2 : 0.0f;
+            }
+        }
+    }
+    squares = tile_sum_lanes_f32(squares, 2, 16);
+    squares = tile_sum_lanes_f32(squares, 16, 1);
+    tile_sum_warps_f32(&squares, 1, tile_shared, 16, 1);
+    // 35: let scale = rsqrt(squares / count + eps);
+    const float scale = tile_rsqrtf(squares / count + eps);
+    // 37: for tk in jagged_tile(length) {
+    for (int tk0_5 = 0; tk0_5 < tk_full; tk0_5 += 128) {
+        const int tk_5 = tk0_5 + tk_t;
+        // 38: for tm in tile(M) {
+        // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_5[8];
+            tile_load_f16x8(v_5, x + (start_2 + (tk_5 + tk_i * 32)) * 128 + tm_t);
+            float v_6[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_6[tm_i] = tile_f16_round((v_5[tm_i] - mean) * scale);
+            }
+            tile_store_f16x8(out + (start_2 + (tk_5 + tk_i * 32)) * 128 + tm_t, v_6);
+        }
+    }
+    if (tk_full < length_2) {
+        const int tk0_6 = tk_full;
+        const int tk_6 = tk0_6 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_7[8];
+            if (tk_6 + tk_i * 32 < length_2) tile_load_f16x8(v_7, x + (start_2 + (tk_6 + tk_i * 32)) * 128 + tm_t);
+            else tile_clear_f32x8(v_7);
+            float v_8[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_8[tm_i] = tile_f16_round((v_7[tm_i] - mean) * scale);
+            }
+            if (tk_6 + tk_i * 32 < length_2) tile_store_f16x8(out + (start_2 + (tk_6 + tk_i * 32)) * 128 + tm_t, v_8);
+        }
+    }
+}

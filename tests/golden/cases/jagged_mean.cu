@@ -1,0 +1,89 @@
+// jagged_mean from jagged_mean.tile, compiled by tilec 0.1.0
+// T = f32, I = i64, M = 100; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tf: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
+//   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   grid tb; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ int tile_maxi_i32(int a, int b) {
+    return a > b ? a : b;
+}
+
+static __device__ __forceinline__ int tile_max_lanes_i32(int v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const int other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = tile_maxi_i32(v, other);
+    }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = a + b;
+        }
+        v[i] = a;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) jagged_mean_fill_out(float *__restrict__ out, int B) {
+    const long long tile_count = (long long)B * (long long)100, tile_end = ((long long)blockIdx.x + 1) * 2048;
+    for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
+        out[tile_at] = 0.0f;
+}
+
+extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__restrict__ x, const long long *__restrict__ offsets, const int *__restrict__ features, float *__restrict__ out) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    __shared__ __align__(16) unsigned char tile_shared[2048];
+    const int tf_t = lane;
+    const int tk_t = warp;
+    const int tb = (int)blockIdx.x;
+    // 14: for tb in tile(B) {
+    // 15: let start = offsets[tb];
+    // 16: let length = offsets[tb + 1] - start;
+    // 17: for tf in jagged_tile(features[tb]) {
+    // 18: var acc: accum(T)[tb, tf] = 0;
+    // 19: for tk in jagged_tile(length) {
+    // 20: acc += sum[tk](x[start + tk, tf]);
+    // 22: out[tb, tf] = length > 0 ? acc / accum(T)(length) : 0;
+    const long long start = offsets[tb];
+    const long long length = offsets[tb + 1] - start;
+    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int i = (int)tile_clampi_i64((long long)features[tb], -2146435071LL, 2146435071LL);
+    const bool inside = length_2 > 0;
+    const float length_3 = (float)length;
+    const int start_2 = (int)start;
+    for (int tf0 = 0; tf0 < i; tf0 += 32) {
+        const int tf = tf0 + tf_t;
+        const bool inside_2 = tf < i;
+        int i_2 = inside_2 ? length_2 : (-2147483647 - 1);
+        float acc = 0.0f;
+        i_2 = tile_max_lanes_i32(i_2, 32, 1);
+        for (int tk0 = 0; tk0 < i_2; tk0 += 128) {
+            const int tk = tk0 + tk_t;
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 8; ++tk_i) {
+                acc += inside_2 && tk + tk_i * 16 < length_2 ? x[(start_2 + (tk + tk_i * 16)) * 100 + tf] : 0.0f;
+            }
+        }
+        tile_sum_warps_f32(&acc, 1, tile_shared, 16, 1);
+        if ((thread & 480) == 0 && inside_2) out[tb * 100 + tf] = inside ? acc / length_3 : 0.0f;
+    }
+}

@@ -1,0 +1,304 @@
+// jagged_softmax from jagged_softmax.tile, compiled by tilec 0.1.0
+// T = bf16, I = i32, M = 128; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
+//   tk: block 128 = vector 1 x lanes 2 x warps 16 x registers 4
+//   grid tm, tb; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ void tile_load_bf16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = *(const uint4 *)p;
+    v[0] = __uint_as_float(q0.x << 16);
+    v[1] = __uint_as_float(q0.x & 0xffff0000u);
+    v[2] = __uint_as_float(q0.y << 16);
+    v[3] = __uint_as_float(q0.y & 0xffff0000u);
+    v[4] = __uint_as_float(q0.z << 16);
+    v[5] = __uint_as_float(q0.z & 0xffff0000u);
+    v[6] = __uint_as_float(q0.w << 16);
+    v[7] = __uint_as_float(q0.w & 0xffff0000u);
+}
+
+static __device__ __forceinline__ float tile_maxf(float a, float b) {
+    return a > b || a != a ? a : b;
+}
+
+static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = tile_maxf(v, other);
+    }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_max_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = tile_maxf(a, b);
+        }
+        v[i] = a;
+    }
+}
+
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
+    }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = a + b;
+        }
+        v[i] = a;
+    }
+}
+
+static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
+    #pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = 0;
+}
+
+static __device__ __forceinline__ float tile_from_bits(unsigned u) {
+    return __uint_as_float(u);
+}
+
+static __device__ __forceinline__ float tile_bf16_load(unsigned short h) {
+    return tile_from_bits((unsigned)h << 16);
+}
+
+static __device__ __forceinline__ unsigned short tile_bf16_store(float f) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static __device__ __forceinline__ float tile_bf16_round(float f) {
+    return tile_bf16_load(tile_bf16_store(f));
+}
+
+static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, const float *v) {
+    *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
+}
+
+extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned short *__restrict__ x, const int *__restrict__ offsets, unsigned short *__restrict__ out) {
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    __shared__ __align__(16) unsigned char tile_shared[16384];
+    const int tm_t = (lane & 15) * 8;
+    const int tk_t = warp * 2 + (lane >> 4 & 1);
+    const int tm0 = (int)(blockIdx.x % 1) * 128;
+    const int tm = tm0 + tm_t;
+    const int tb = (int)(blockIdx.x / 1);
+    // 13: for tb in tile(B) {
+    // 14: let start = offsets[tb];
+    // 15: let length = offsets[tb + 1] - start;
+    const long long start = (long long)offsets[tb];
+    const long long length = (long long)offsets[tb + 1] - start;
+    // 16: for tm in tile(M) {
+    // 17: var highest: accum(T)[tb, tm] = -inf;
+    // 18: var total: accum(T)[tb, tm] = 0;         // of exp(v - highest), over the tiles so far
+    float highest[8];
+    float total[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        highest[tm_i] = __int_as_float((int)0xff800000);
+        total[tm_i] = 0.0f;
+    }
+    // 19: for tk in jagged_tile(length) {
+    // 20: let v = x[start + tk, tm];
+    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_2 - length_2 % 128;
+    const int start_2 = (int)start;
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+        const int tk = tk0 + tk_t;
+        // 21: let top = max(highest, max[tk](v));
+        float v_2[4][8];
+        float v_3[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_3[tm_i] = __int_as_float((int)0xff800000);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v[8];
+            tile_load_bf16x8(v, x + (start_2 + (tk + tk_i * 32)) * 128 + tm);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_2[tk_i][tm_i] = v[tm_i];
+                v_3[tm_i] = tile_maxf(v_3[tm_i], v_2[tk_i][tm_i]);
+            }
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_3[tm_i] = tile_max_lanes_f32(v_3[tm_i], 2, 16);
+        }
+        tile_max_warps_f32(&v_3[0], 8, tile_shared, 16, 1);
+        // 22: let base = top == -inf ? 0 : top;    // so that a tile of nothing but -inf adds 0, not NaN
+        // 23: total = total * exp(highest - base) + sum[tk](exp(v - base));
+        float top[8];
+        float base[8];
+        float v_4[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            top[tm_i] = tile_maxf(highest[tm_i], v_3[tm_i]);
+            base[tm_i] = top[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : top[tm_i];
+            v_4[tm_i] = total[tm_i] * expf(highest[tm_i] - base[tm_i]);
+        }
+        float v_5[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_5[tm_i] = 0.0f;
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_5[tm_i] += expf(v_2[tk_i][tm_i] - base[tm_i]);
+            }
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_5[tm_i] = tile_sum_lanes_f32(v_5[tm_i], 2, 16);
+        }
+        tile_sum_warps_f32(&v_5[0], 8, tile_shared, 16, 1);
+        float total_2[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            total_2[tm_i] = v_4[tm_i] + v_5[tm_i];
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            total[tm_i] = total_2[tm_i];
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            highest[tm_i] = top[tm_i];
+        }
+    }
+    if (tk_full < length_2) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        float v_7[4][8];
+        float v_8[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_8[tm_i] = __int_as_float((int)0xff800000);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_6[8];
+            if (tk_2 + tk_i * 32 < length_2) tile_load_bf16x8(v_6, x + (start_2 + (tk_2 + tk_i * 32)) * 128 + tm);
+            else tile_clear_f32x8(v_6);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_7[tk_i][tm_i] = v_6[tm_i];
+                v_8[tm_i] = tile_maxf(v_8[tm_i], tk_2 + tk_i * 32 < length_2 ? v_7[tk_i][tm_i] : __int_as_float((int)0xff800000));
+            }
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_8[tm_i] = tile_max_lanes_f32(v_8[tm_i], 2, 16);
+        }
+        tile_max_warps_f32(&v_8[0], 8, tile_shared, 16, 1);
+        float top_2[8];
+        float base_2[8];
+        float v_9[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            top_2[tm_i] = tile_maxf(highest[tm_i], v_8[tm_i]);
+            base_2[tm_i] = top_2[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : top_2[tm_i];
+            v_9[tm_i] = total[tm_i] * expf(highest[tm_i] - base_2[tm_i]);
+        }
+        float v_10[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_10[tm_i] = 0.0f;
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_10[tm_i] += tk_2 + tk_i * 32 < length_2 ? expf(v_7[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
+            }
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            v_10[tm_i] = tile_sum_lanes_f32(v_10[tm_i], 2, 16);
+        }
+        tile_sum_warps_f32(&v_10[0], 8, tile_shared, 16, 1);
+        float total_3[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            total_3[tm_i] = v_9[tm_i] + v_10[tm_i];
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            total[tm_i] = total_3[tm_i];
+        }
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            highest[tm_i] = top_2[tm_i];
+        }
+    }
+    // 24: highest = top;
+    // 26: for tk in jagged_tile(length) {
+    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
+        const int tk_3 = tk0_3 + tk_t;
+        // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_11[8];
+            tile_load_bf16x8(v_11, x + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm);
+            float v_12[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_12[tm_i] = tile_bf16_round(expf(v_11[tm_i] - highest[tm_i]) / total[tm_i]);
+            }
+            tile_store_bf16x8(out + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm, v_12);
+        }
+    }
+    if (tk_full < length_2) {
+        const int tk0_4 = tk_full;
+        const int tk_4 = tk0_4 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_13[8];
+            if (tk_4 + tk_i * 32 < length_2) tile_load_bf16x8(v_13, x + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm);
+            else tile_clear_f32x8(v_13);
+            float v_14[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_14[tm_i] = tile_bf16_round(expf(v_13[tm_i] - highest[tm_i]) / total[tm_i]);
+            }
+            if (tk_4 + tk_i * 32 < length_2) tile_store_bf16x8(out + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm, v_14);
+        }
+    }
+}

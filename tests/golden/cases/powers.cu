@@ -1,0 +1,57 @@
+// powers from constructs.tile, compiled by tilec 0.1.0
+// 32-bit indices
+//   t: block 256 = vector 1 x lanes 32 x warps 8 x registers 1
+//   grid t; strategy rows; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_mod_i64(long long a, long long b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_shr_i64(long long a, long long n) {
+    return a >> (n < 0 || n > 63 ? 63 : n);
+}
+
+extern "C" __global__ void __launch_bounds__(256) powers_fill_small(signed char *__restrict__ small, int n) {
+    const long long tile_count = (long long)n, tile_end = ((long long)blockIdx.x + 1) * 2048;
+    for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
+        small[tile_at] = -1;
+}
+
+extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__ x, const unsigned char *__restrict__ bytes, long long *__restrict__ out, signed char *__restrict__ small, long long steps, int n) {
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int t_t = warp * 32 + lane;
+    const int t0 = (int)blockIdx.x * 256;
+    const int t = t0 + t_t;
+    // 41: for t in tile(n) {
+    // 42: var value: i64[t] = 1;
+    // 43: for i in range(1, steps) {
+    const bool inside = t < n;
+    long long value = (long long)1;
+    for (long long i = 1LL; i < steps; ++i) {
+        // 44: value = value * i64(x[t]) % (i + 7);
+        const long long value_2 = tile_mod_i64(value * (long long)(inside ? x[t] : 0), (i + 7LL));
+        value = value_2;
+    }
+    // 46: if value > 100 && bytes[t] != 0 {
+    // 47: out[t] = value >> 1;
+    // 48: small[t] = i8(bytes[t]);
+    // 49: } else if value < 0 {
+    // 50: out[t] = -value;
+    // 52: out[t] = value | 1;
+    const int value_3 = (int)tile_clampi_i64(value, -2146435071LL, 2146435071LL);
+    const bool inside_2 = value_3 > 100;
+    const bool inside_3 = inside && inside_2;
+    const bool inside_4 = (inside_3 ? bytes[t] : 0) != 0;
+    const bool inside_5 = inside_3 && inside_4;
+    if (inside_5) out[t] = tile_shr_i64(value, 1LL);
+    if (inside_5) small[t] = (signed char)(inside_5 ? bytes[t] : 0);
+    const bool inside_6 = value_3 < 0;
+    const bool inside_7 = inside && !(inside_2 && inside_4);
+    if (inside_7 && inside_6) out[t] = -value;
+    if (inside_7 && !inside_6) out[t] = value | 1LL;
+}

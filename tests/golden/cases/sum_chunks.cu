@@ -1,0 +1,272 @@
+// jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// T = bf16, I = i64, M = 64; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
+//   tk: block 32 = vector 1 x lanes 4 x warps 4 x registers 2
+//   grid tm, tb; strategy chunks of 256; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
+}
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
+    return a < b ? a : b;
+}
+
+static __device__ __forceinline__ void tile_load_bf16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = *(const uint4 *)p;
+    v[0] = __uint_as_float(q0.x << 16);
+    v[1] = __uint_as_float(q0.x & 0xffff0000u);
+    v[2] = __uint_as_float(q0.y << 16);
+    v[3] = __uint_as_float(q0.y & 0xffff0000u);
+    v[4] = __uint_as_float(q0.z << 16);
+    v[5] = __uint_as_float(q0.z & 0xffff0000u);
+    v[6] = __uint_as_float(q0.w << 16);
+    v[7] = __uint_as_float(q0.w & 0xffff0000u);
+}
+
+static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
+    #pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = 0;
+}
+
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
+    #pragma unroll
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
+    }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = a + b;
+        }
+        v[i] = a;
+    }
+}
+
+static __device__ __forceinline__ void tile_store_f32x8(float *p, const float *v) {
+    *(uint4 *)p = make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
+    *(uint4 *)(p + 4) = make_uint4(__float_as_uint(v[4]), __float_as_uint(v[5]), __float_as_uint(v[6]), __float_as_uint(v[7]));
+}
+
+static __device__ __forceinline__ long long tile_cdiv_i64(long long a, long long b) {
+    return b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+static __device__ __forceinline__ void tile_load_f32x8(float *v, const float *p) {
+    const uint4 q0 = *(const uint4 *)p;
+    v[0] = __uint_as_float(q0.x);
+    v[1] = __uint_as_float(q0.y);
+    v[2] = __uint_as_float(q0.z);
+    v[3] = __uint_as_float(q0.w);
+    const uint4 q1 = *(const uint4 *)(p + 4);
+    v[4] = __uint_as_float(q1.x);
+    v[5] = __uint_as_float(q1.y);
+    v[6] = __uint_as_float(q1.z);
+    v[7] = __uint_as_float(q1.w);
+}
+
+static __device__ __forceinline__ float tile_from_bits(unsigned u) {
+    return __uint_as_float(u);
+}
+
+static __device__ __forceinline__ float tile_bf16_load(unsigned short h) {
+    return tile_from_bits((unsigned)h << 16);
+}
+
+static __device__ __forceinline__ unsigned short tile_bf16_store(float f) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static __device__ __forceinline__ float tile_bf16_round(float f) {
+    return tile_bf16_load(tile_bf16_store(f));
+}
+
+static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, const float *v) {
+    *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
+}
+
+extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *__restrict__ offsets, int *__restrict__ row_of_4, int nnz, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int tk_t = warp * 4 + (lane >> 3 & 3);
+    // 14: for tb in tile(B) {
+    const long long i = (long long)(nnz / 256) + (long long)B;
+    const int tb = (int)blockIdx.x;
+    const long long i_2 = (long long)tb;
+    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 256LL + i_2, 0LL);
+    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 256LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
+    const int tk_full = i_4 - i_4 % 32;
+    const int i_5 = (int)i_3;
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+        const int tk = tk0 + tk_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            if ((thread & 7) == 0) row_of_4[i_5 + (tk + tk_i * 16)] = tb;
+        }
+        __syncthreads();
+    }
+    if (tk_full < i_4) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            if ((thread & 7) == 0 && tk_2 + tk_i * 16 < i_4) row_of_4[i_5 + (tk_2 + tk_i * 16)] = tb;
+        }
+        __syncthreads();
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ partial_3, const int *__restrict__ row_of_4, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    __shared__ __align__(16) unsigned char tile_shared[4096];
+    const int tm_t = (lane & 7) * 8;
+    const int tk_t = warp * 4 + (lane >> 3 & 3);
+    const int tm0 = (int)(blockIdx.x % 1) * 64;
+    const int tm = tm0 + tm_t;
+    const int tb = (int)(blockIdx.x / 1);
+    // 15: let start = offsets[tb];
+    // 16: let length = offsets[tb + 1] - start;
+    const int i = (int)tb;
+    const int i_2 = row_of_4[i];
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)i_2, (long long)(B - 1)), 0LL);
+    const int row_2 = (int)row;
+    const long long start = offsets[row_2];
+    const long long begin = (tb - (start / 256LL + row)) * 256LL;
+    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    const long long length = offsets[row_2 + 1] - start;
+    // 17: for tm in tile(M) {
+    // 18: var acc: accum(T)[tb, tm] = 0;
+    // 19: for tk in jagged_tile(length) {
+    // 20: acc += sum[tk](x[start + tk, tm]);
+    const int i_3 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 256LL, length) : begin) - begin, -2146435071LL, 2146435071LL);
+    const int tk_full = i_3 - i_3 % 32;
+    const int begin_3 = (int)begin;
+    const int start_2 = (int)start;
+    float acc[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        acc[tm_i] = 0.0f;
+    }
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+        const int tk = tk0 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            float v[8];
+            tile_load_bf16x8(v, x + (start_2 + (begin_3 + (tk + tk_i * 16))) * 64 + tm);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                acc[tm_i] += v[tm_i];
+            }
+        }
+    }
+    if (tk_full < i_3) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            float v_2[8];
+            if (tk_2 + tk_i * 16 < i_3) tile_load_bf16x8(v_2, x + (start_2 + (begin_3 + (tk_2 + tk_i * 16))) * 64 + tm);
+            else tile_clear_f32x8(v_2);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                acc[tm_i] += v_2[tm_i];
+            }
+        }
+    }
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        acc[tm_i] = tile_sum_lanes_f32(acc[tm_i], 4, 8);
+    }
+    tile_sum_warps_f32(&acc[0], 8, tile_shared, 4, 1);
+    __syncthreads();
+    if ((thread & 120) == 0) tile_store_f32x8(partial_3 + i * 64 + tm, acc);
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *__restrict__ offsets, unsigned short *__restrict__ out, const float *__restrict__ partial_3, int nnz, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    __shared__ __align__(16) unsigned char tile_shared[4096];
+    const int tm_t = (lane & 7) * 8;
+    const int tk_t = warp * 4 + (lane >> 3 & 3);
+    const long long i = (long long)(nnz / 256) + (long long)B;
+    const int tm0 = (int)(blockIdx.x % 1) * 64;
+    const int tm = tm0 + tm_t;
+    const int tb = (int)(blockIdx.x / 1);
+    const long long start = offsets[tb];
+    const long long length = offsets[tb + 1] - start;
+    const long long i_2 = tile_maxi_i64(start / 256LL + (long long)tb, 0LL);
+    const int i_3 = (int)tile_clampi_i64(tile_mini_i64(tile_cdiv_i64(tile_maxi_i64(length, 0LL), 256LL), i - i_2), -2146435071LL, 2146435071LL);
+    const int tk_full = i_3 - i_3 % 32;
+    const int i_4 = (int)i_2;
+    float acc[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        acc[tm_i] = 0.0f;
+    }
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+        const int tk = tk0 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            float v[8];
+            tile_load_f32x8(v, partial_3 + (i_4 + (tk + tk_i * 16)) * 64 + tm);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                acc[tm_i] += v[tm_i];
+            }
+        }
+    }
+    if (tk_full < i_3) {
+        const int tk0_2 = tk_full;
+        const int tk_2 = tk0_2 + tk_t;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+            float v_2[8];
+            if (tk_2 + tk_i * 16 < i_3) tile_load_f32x8(v_2, partial_3 + (i_4 + (tk_2 + tk_i * 16)) * 64 + tm);
+            else tile_clear_f32x8(v_2);
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                acc[tm_i] += v_2[tm_i];
+            }
+        }
+    }
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        acc[tm_i] = tile_sum_lanes_f32(acc[tm_i], 4, 8);
+    }
+    tile_sum_warps_f32(&acc[0], 8, tile_shared, 4, 1);
+    // 22: out[tb, tm] = acc;
+    float acc_2[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        acc_2[tm_i] = tile_bf16_round(acc[tm_i]);
+    }
+    if ((thread & 120) == 0) tile_store_bf16x8(out + tb * 64 + tm, acc_2);
+}
