@@ -94,6 +94,7 @@ static struct status restore(struct timing *timing)
 
 static struct status make_events(struct timing *timing, int count)
 {
+    if (count <= timing->event_count) return STATUS_OK;
     cuda_event_handle *events = ARENA_ARRAY(timing->arena, cuda_event_handle, count + 1);
     if (timing->event_count) memcpy(events, timing->events, sizeof *events * (size_t)timing->event_count);
     timing->events = events;
