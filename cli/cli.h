@@ -22,6 +22,7 @@ enum option_id {
     OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST,
     OPTION_VERSUS, OPTION_RUNS,
     OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
+    OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE,
     OPTION_KINDS
 };
 
@@ -59,7 +60,7 @@ bool option_number(const struct arguments *arguments, enum option_id option, uin
 
 // ------------------------------------------------------------------------------------------------ commands (main.c)
 
-enum { COMMAND_OPTIONS = 32 };
+enum { COMMAND_OPTIONS = 40 };
 struct command {
     const char *name;
     tilec_result (*run)(const struct arguments *arguments);
@@ -79,6 +80,7 @@ tilec_result command_emit(const struct arguments *arguments);
 tilec_result command_compile(const struct arguments *arguments);
 tilec_result command_run(const struct arguments *arguments);
 tilec_result command_bench(const struct arguments *arguments);
+tilec_result command_tune(const struct arguments *arguments);
 tilec_result command_cache(const struct arguments *arguments);
 tilec_result command_config(const struct arguments *arguments);
 tilec_result command_explain(const struct arguments *arguments);

@@ -55,6 +55,18 @@ const struct command commands[] = {
      "tilec bench examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
      "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)'\n"
      "tilec bench examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --config best.json --vs default --json"},
+    {"tune", command_tune, "FILE", 1, 1, NULL,
+     {OPTION_KERNEL, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_EFFORT, OPTION_BUDGET,
+      OPTION_COUNT_OF, OPTION_SEED, OPTION_OUTPUT, OPTION_MINIMAL, OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS,
+      OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE, OPTION_NO_VALIDATE, CACHE, OPTION_JSON, ALWAYS},
+     "search for the fastest config of a kernel on data and a device",
+     "Arguments are those of run. Every config is compiled in a process of its own, checked against the reference and only then\n"
+     "timed; one that crashes, hangs or is wrong costs itself and nothing else. The default effort is full (60 s), quick takes 15 s,\n"
+     "none tries the default config alone; --budget and --count say otherwise. An interrupt ends the search with the best so far.\n"
+     "The best config is kept in the cache, where run and bench find it. Ends with 4 if no config was ok.",
+     "tilec tune examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
+     "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)' -o best.json\n"
+     "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --configs list.json --results rows.json"},
     {"compile", command_compile, "FILE", 1, 1, NULL,
      {SPECIALIZATION, LOWERING, OPTION_PTX, OPTION_SOURCE, OPTION_KEEP, OPTION_OUTPUT, OPTION_JSON, ALWAYS},
      "compile a kernel to a cubin or PTX with NVRTC, and show what it uses",

@@ -55,6 +55,13 @@ const struct option_info option_table[OPTION_KINDS] = {
                                  "fail with 4 where the cache has no best config, and say what differs; TILEC_ASSERT_CACHE_HIT"},
     [OPTION_EFFORT] = {"effort", 0, "EFFORT", false, false, "none quick full", "how long to search for a config; TILEC_AUTOTUNE_EFFORT"},
     [OPTION_BUDGET] = {"budget", 0, "SECONDS", false, false, NULL, "end a search after so long; TILEC_AUTOTUNE_BUDGET_SECONDS"},
+    [OPTION_CONFIGS] = {"configs", 0, "FILE", false, true, NULL, "a JSON array of configs: exactly these are tried, in this order"},
+    [OPTION_RESULTS] = {"results", 0, "FILE", false, true, NULL, "write what came of every config, in order, as a JSON array"},
+    [OPTION_JOURNAL] = {"journal", 0, "FILE", false, true, NULL, "note every result at once; what the file has already isn't done again"},
+    [OPTION_JOBS] = {"jobs", 'j', "N", false, false, NULL, "processes that compile; otherwise by the cores of this machine"},
+    [OPTION_COMPILE_LIMIT] = {"compile-limit", 0, "SECONDS", false, false, NULL, "for compiling one config; otherwise 60"},
+    [OPTION_RUN_LIMIT] = {"run-limit", 0, "SECONDS", false, false, NULL, "for checking and timing one config; otherwise 20"},
+    [OPTION_FROM_CACHE] = {"from-cache", 0, "N", false, false, NULL, "begin with the N best known configs of similar shapes"},
     [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
 };
 

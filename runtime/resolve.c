@@ -38,7 +38,7 @@ static struct status take_file(struct arena *arena, const struct resolve_request
 
 // ---------------------------------------------------------------------------------------------- cache
 
-static struct status make_key(struct arena *arena, const struct resolve_request *request, struct config_key *key)
+struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key)
 {
     struct config_device device;
     struct status status = request->cuda ? config_device_cuda(arena, request->ordinal, &device) : config_device_cpu(arena, &device);
@@ -65,7 +65,7 @@ static struct status take_cached(struct arena *arena, const struct resolve_reque
     struct config_entry entry;
     const struct cache_settings *settings = &request->session->settings;
     bool asked = settings->effort_asked && settings->effort != EFFORT_NONE;
-    struct status status = make_key(arena, request, &key);
+    struct status status = resolve_key(arena, request, &key);
     if (!status.ok) return status;
     if (config_cache_find(arena, request->session, request->kernel, &key, &entry)) {
         resolved->config = entry.config;

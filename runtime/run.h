@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run.c and check.c share: one run under way. Private to these two files.
+// What run.c, check.c and tune_prepare.c share: one run under way. Private to these files.
 #ifndef TILEC_RUNTIME_RUN_H
 #define TILEC_RUNTIME_RUN_H
 
@@ -17,6 +17,13 @@ struct running {
 
 // Copies what the execution will overwrite.
 struct status check_prepare(struct running *running);
+// How an output is to be compared with its reference.
+struct check_rule {
+    bool compared;                   // false: the sample of rows says nothing about it
+    struct compare_options options;
+};
+// Evaluates the reference, all of it or a sample of rows, into running->references; a rule for each of the result's outputs.
+struct status check_evaluate(struct running *running, struct check_rule *rules);
 // Evaluates the reference, all of it or a sample of rows, and compares every output. Not ok: the evaluator's own status.
 struct status check_outputs(struct running *running);
 void check_free(struct running *running);

@@ -251,6 +251,56 @@ void tilec_bench_free(tilec_bench *bench);                // before its program
 const char *tilec_bench_summary(const tilec_bench *bench);  // as a person reads it
 tilec_text tilec_bench_json(const tilec_bench *bench);
 
+// ------------------------------------------------------------------------------------------------ tuning
+
+struct tilec_tune_progress {
+    int done, total;              // configs; total 0: the search is open-ended
+    int ok;
+    double seconds, left;         // left: until the budget, or the list, is done; negative: not known
+    double best;                  // ms; infinite: none yet
+    const char *phase;            // "reference", "tuning", "timing the best again"
+};
+struct tilec_tune_options {
+    struct tilec_run_options run; // arguments, device ("cpu", "cuda", "cuda:1"), cache with effort and budget
+    const char *configs;          // a path of a JSON array: exactly these, in this order; NULL: a search
+    const char *journal;          // a path: results go there at once, and what it has of this tune isn't done again; or NULL
+    const char *worker;           // the program tilec-worker; NULL: $TILEC_WORKER, or beside the program or the library
+    int count;                    // the search tries at most so many; 0: as many as the budget allows
+    int compilers;                // processes that compile; 0: by the cores of this machine
+    double compile_limit, run_limit;  // seconds for a config; 0: 60 to compile, 20 to run
+    int from_cache;               // the search begins with so many best known configs of similar shapes
+    // Called every tenth of a second or so; NULL: not called.
+    void (*progress)(void *data, const struct tilec_tune_progress *progress);
+    // Asked now and then: not 0 ends the tune with what there is. NULL: never.
+    int (*stopped)(void *data);
+    void *data;
+};
+// What a tune came to. There for TILEC_OK (a config is the best), TILEC_NO_CONFIG (none was ok) and TILEC_INTERRUPTED;
+// else NULL.
+typedef struct tilec_tune tilec_tune;
+tilec_result tilec_tune_kernel(tilec_program *program, const struct tilec_tune_options *options, tilec_report *report,
+                               tilec_tune **tune);
+void tilec_tune_free(tilec_tune *tune);                   // before its program
+// Row i is config i of the list, or the i-th that the search tried. None if the best was known from the cache.
+struct tilec_tune_row {
+    const char *config;           // as JSON; what was given, where that is no config
+    const char *status;           // "ok", "skipped: lowering", …
+    const char *reason;           // "" if ok
+    int code;                     // the raw one: CUresult, signal or exit code; 0: none
+    double milliseconds, spread;  // infinite unless ok
+    int bound;                    // too slow to be timed more than once
+    double compile_seconds;
+    int registers, spill_bytes;   // -1: not known
+    int64_t shared_bytes;
+};
+int tilec_tune_count(const tilec_tune *tune);
+struct tilec_tune_row tilec_tune_row(const tilec_tune *tune, int index);
+int tilec_tune_best(const tilec_tune *tune);              // a row; -1: none, or from the cache
+tilec_text tilec_tune_config(const tilec_tune *tune, int minimal);  // the best config as JSON; empty: none
+const char *tilec_tune_summary(const tilec_tune *tune);   // the table, as a person reads it
+tilec_text tilec_tune_rows_json(const tilec_tune *tune);  // every row, in order
+tilec_text tilec_tune_json(const tilec_tune *tune);       // the outcome without the rows
+
 // ------------------------------------------------------------------------------------------------ files
 
 // Reads a file whole ("-": standard input); TILEC_USAGE with the reason in the report.

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilec.h: tuning. In: a program, arguments in words, a device, perhaps a list of configs. Out: a row for each config, and
+// the best of them. What happens between is the driver's (tune.c).
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/config_cache.h"
+#include "runtime/cuda.h"
+#include "runtime/runtime.h"
+#include "runtime/tune_job.h"
+
+enum { SEARCH_ROWS = 20000, LIST_ROWS = 1000000, COMPILERS_DEFAULT = 16 };
+static const double quick_seconds = 15, full_seconds = 60, compile_seconds = 60, run_seconds = 20;
+
+struct tilec_tune {
+    struct arena *arena;
+    const struct tilec_tune_options *options;
+    struct cache_session session;
+    struct bound bound;
+    struct tune_prepared prepared;
+    struct tune_rows rows;
+    struct tune_job job;
+    struct journal journal;
+    bool cuda;
+    int ordinal, resumed;
+    bool searches, done;
+    struct config_key key;
+    const struct config *best;      // NULL: none
+    int best_row;                   // -1: none, or from the cache
+    bool cached;
+    double cached_milliseconds;
+    struct text summary;
+};
+
+// ---------------------------------------------------------------------------------------------- the rows
+
+// An entry of the list is a config or, in its place, the reason why it is none.
+static void add_listed(tilec_tune *tune, const struct wire *item)
+{
+    char *text = wire_print(item);
+    struct config *config = NULL;
+    const char *kept = arena_copy(tune->arena, text ? text : "", text ? strlen(text) : 0);
+    struct status status = config_parse(tune->arena, tune->bound.kernel, kept, strlen(kept), &config);
+    if (status.ok) tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
+    else tune_rows_add(&tune->rows, NULL, kept, status.reason);
+    free(text);
+}
+
+static struct status read_list(tilec_tune *tune, const char *path)
+{
+    const char *reason = NULL;
+    const struct source *source = source_read(tune->arena, path, &reason);
+    if (!source) return status_failed(tune->arena, "usage.file", "can't read %s: %s", path, reason);
+    // As the member of an object: messages are objects.
+    const char *text = arena_printf(tune->arena, "{\"list\": %s\n}", source->text);
+    struct wire *root = strlen(source->text) == source->length ? wire_parse(text, strlen(text)) : NULL;
+    const struct wire *list = wire_get(root, "list");
+    bool empty = list && wire_count(list) == 0;
+    if (wire_count(list) == 0 || wire_count(list) > LIST_ROWS) {
+        wire_free(root);
+        return status_failed(tune->arena, "usage.configs", empty ? "%s has no configs" : "%s is no JSON array of configs", path);
+    }
+    tune->rows = tune_rows_new(tune->arena, wire_count(list));
+    for (const struct wire *item = wire_first(list); item; item = wire_next(item)) add_listed(tune, item);
+    wire_free(root);
+    return STATUS_OK;
+}
+
+static void add_default(tilec_tune *tune)
+{
+    const struct config *config = config_default(tune->arena, tune->bound.kernel);
+    tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
+}
+
+static void add_similar(tilec_tune *tune, int most)
+{
+    struct config_entry *entries = ARENA_ARRAY(tune->arena, struct config_entry, most + 1);
+    int count = config_cache_similar(tune->arena, &tune->session, tune->bound.kernel, &tune->key, most, entries);
+    for (int i = 0; i < count; i++)
+        tune_rows_add(&tune->rows, entries[i].config, tune_config_text(tune->arena, tune->bound.kernel, entries[i].config), NULL);
+}
+
+static struct status make_rows(tilec_tune *tune)
+{
+    const struct tilec_tune_options *options = tune->options;
+    const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0};
+    if (options->configs) return read_list(tune, options->configs);
+    bool none = tune->session.settings.effort == EFFORT_NONE;
+    tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);
+    if (options->from_cache > 0 && !none) add_similar(tune, options->from_cache < tune->rows.limit ? options->from_cache : tune->rows.limit);
+    if (none) add_default(tune);
+    else tune->job.search = search_new(tune->arena, tune->bound.kernel, options->run.seed, &facts);
+    tune->searches = !none;
+    return STATUS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- the journal
+
+// What has to be the same for results to be taken over: the config key, the exact extents, the data, and the list.
+static const char *journal_key(const tilec_tune *tune)
+{
+    const struct tilec_run_options *run = &tune->options->run;
+    struct text text = {0};
+    text_printf(&text, "%s %s %llu %d", tune->key.hash.hex, TILEC_VERSION, (unsigned long long)run->seed, tune->searches);
+    for (int i = 0; i < tune->bound.kernel->dim_count; i++) text_printf(&text, " %lld", (long long)tune->bound.dims[i]);
+    for (int i = 0; i < run->argument_count; i++) text_printf(&text, " %s", run->arguments[i]);
+    for (int i = 0; i < tune->rows.count && !tune->searches; i++) text_printf(&text, "\n%s", tune->rows.items[i].text);
+    struct cache_key key = cache_hash(&(struct cache_part){text.data, text.length}, 1);
+    text_free(&text);
+    return arena_copy(tune->arena, key.hex, strlen(key.hex));
+}
+
+static struct status open_journal(tilec_tune *tune)
+{
+    if (!tune->options->journal) return STATUS_OK;
+    struct status status = journal_open(tune->arena, tune->options->journal, journal_key(tune), tune->bound.kernel, tune->searches, &tune->rows,
+                                        &tune->resumed, &tune->journal);
+    if (status.ok) tune->job.journal = &tune->journal;
+    return status;
+}
+
+// ---------------------------------------------------------------------------------------------- the machine
+
+static int cores_here(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count;
+}
+
+static int compilers_here(const tilec_tune *tune)
+{
+    int cores = cores_here(), count = tune->cuda && cores > 1 ? cores - 1 : cores;
+    if (tune->options->compilers > 0) return tune->options->compilers;
+    return count > COMPILERS_DEFAULT ? COMPILERS_DEFAULT : count;
+}
+
+// Fewer compilers where memory is short; none at all where even one is too many.
+static struct status fit_memory(tilec_tune *tune, int *compilers)
+{
+    int64_t room = tune_free_memory(), need = 0;
+    for (*compilers = compilers_here(tune); *compilers > 0; --*compilers) {
+        need = tune_peak_memory(&tune->bound, NULL, *compilers);
+        if (need <= room) return STATUS_OK;
+    }
+    return status_failed(tune->arena, "launch.memory", "the tune would take %lld MiB at its peak, and %lld MiB of memory are free",
+                         (long long)(need >> 20), (long long)(room >> 20));
+}
+
+static void adapt_progress(void *data, const struct tune_progress *progress)
+{
+    const tilec_tune *tune = data;
+    const struct tilec_tune_progress told = {progress->done, progress->total, progress->ok, progress->seconds,
+                                             progress->left, progress->best, progress->phase};
+    tune->options->progress(tune->options->data, &told);
+}
+
+static bool adapt_stopped(void *data)
+{
+    const tilec_tune *tune = data;
+    return tune->options->stopped(tune->options->data) != 0;
+}
+
+static double budget_of(const tilec_tune *tune)
+{
+    const struct cache_settings *settings = &tune->session.settings;
+    if (settings->budget_seconds > 0) return settings->budget_seconds;
+    if (!tune->searches || tune->options->count > 0) return 0;
+    return settings->effort == EFFORT_QUICK ? quick_seconds : full_seconds;
+}
+
+static void fill_job(tilec_tune *tune, const tilec_program *program, int compilers)
+{
+    const struct tilec_tune_options *options = tune->options;
+    struct tune_job *job = &tune->job;
+    job->source = program->source;
+    job->work = &tune->prepared.work;
+    job->file = tune->prepared.file;
+    job->target = tune->cuda ? "cuda" : "cpu";
+    job->ordinal = tune->ordinal;
+    job->settings = cache_session_environment(tune->arena, &tune->session);
+    job->compilers = compilers;
+    job->alone = !tune->cuda;
+    job->budget = budget_of(tune);
+    job->compile_limit = options->compile_limit > 0 ? options->compile_limit : compile_seconds;
+    job->run_limit = options->run_limit > 0 ? options->run_limit : run_seconds;
+    job->progress = options->progress ? adapt_progress : NULL;
+    job->stopped = options->stopped ? adapt_stopped : NULL;
+    job->data = tune;
+    job->rows = &tune->rows;
+    if (tune->prepared.sampled) job->reference = config_default(tune->arena, tune->bound.kernel);
+}
+
+// ---------------------------------------------------------------------------------------------- the outcome
+
+static void take_best(tilec_tune *tune)
+{
+    int best = -1;
+    tune->best_row = tune_rows_best(&tune->rows, 1, &best) ? best : -1;
+    if (tune->best_row >= 0) tune->best = tune->rows.items[best].config;
+}
+
+static void add_remarks(tilec_tune *tune)
+{
+    struct text *out = &tune->summary;
+    const struct tune_job *job = &tune->job;
+    if (tune->resumed) text_printf(out, "%d rows were taken over from %s\n", tune->resumed, tune->options->journal);
+    if (tune->prepared.sampled && !job->remark)
+        text_printf(out, "reference: the default config, which agrees with the evaluator on %lld of %lld rows\n",
+                    (long long)tune->prepared.checked_rows, (long long)tune->prepared.all_rows);
+    if (tune->prepared.remark) text_printf(out, "note: %s\n", tune->prepared.remark);
+    if (job->remark) text_printf(out, "note: %s\n", job->remark);
+    if (tune->journal.broken) text_printf(out, "note: the journal %s could not be written to its end\n", tune->options->journal);
+    if (2 * job->wrong <= tune->rows.count || job->wrong < 2) return;
+    if (!tune->prepared.sampled) text_add(out, "note: over half of the configs came out wrong; the reference is the evaluator's, so it is they that are wrong\n");
+    else if (2 * job->right_by_sample > job->sampled)
+        text_printf(out, "note: over half of the configs came out wrong; the evaluator says that %d of %d are right, so the reference is wrong\n",
+                    job->right_by_sample, job->sampled);
+    else text_printf(out, "note: over half of the configs came out wrong; the evaluator agrees with the reference in %d of %d cases\n",
+                     job->sampled - job->right_by_sample, job->sampled);
+}
+
+static void make_summary(tilec_tune *tune)
+{
+    if (tune->cached) {
+        struct text *out = &tune->summary;
+        text_printf(out, "%s: the best known config is in the cache, key %.12s: ", tune->bound.kernel->name, tune->key.hash.hex);
+        text_double(out, tune->cached_milliseconds);
+        text_add(out, " ms when it was tuned; --force-autotune searches again\n");
+        return;
+    }
+    add_remarks(tune);
+    tune_print_table(&tune->summary, &tune->rows);
+}
+
+static tilec_result outcome(const tilec_tune *tune, const struct status *status, tilec_report *report)
+{
+    if (!status->ok) return report_status(report, status);
+    if (tune->job.interrupted) return TILEC_INTERRUPTED;
+    return tune->best ? TILEC_OK : TILEC_NO_CONFIG;
+}
+
+// ---------------------------------------------------------------------------------------------- all of it
+
+static struct status look_up(tilec_tune *tune)
+{
+    struct config_entry entry;
+    const struct resolve_request request = {.kernel = tune->bound.kernel, .bindings = &tune->bound.bindings, .tensors = tune->bound.views,
+                                            .cuda = tune->cuda, .ordinal = tune->ordinal, .session = &tune->session};
+    struct status status = resolve_key(tune->arena, &request, &tune->key);
+    if (!status.ok || tune->options->configs) return status;
+    if (config_cache_find(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &entry)) {
+        tune->best = entry.config;
+        tune->cached = true;
+        tune->cached_milliseconds = entry.milliseconds;
+    } else if (tune->session.settings.assert_hit) {
+        status = config_cache_miss(tune->arena, &tune->session, &tune->key);
+    }
+    return status;
+}
+
+static struct status search(tilec_tune *tune, const tilec_program *program, const struct bind_request *request)
+{
+    const char *reason = NULL;
+    int compilers = 1;
+    struct status status = make_rows(tune);
+    if (status.ok) status = fit_memory(tune, &compilers);
+    if (!status.ok) return status;
+    tune->job.program = worker_program(tune->arena, tune->options->worker, &reason);
+    if (!tune->job.program) return status_failed(tune->arena, "missing.worker", "%s", reason);
+    status = open_journal(tune);
+    if (status.ok) status = tune_prepare(tune->arena, request, &tune->bound, &tune->prepared);
+    if (!status.ok) return status;
+    fill_job(tune, program, compilers);
+    status = tune_run(tune->arena, &tune->job);
+    tune->done = true;
+    take_best(tune);
+    if (tune->searches && tune->best && !tune->job.interrupted)
+        config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, tune->best, tune->rows.items[tune->best_row].result.median);
+    return status;
+}
+
+static struct status steps(tilec_tune *tune, const tilec_program *program, struct diagnostics *diagnostics)
+{
+    const struct tilec_run_options *run = &tune->options->run;
+    const char *device = run->device ? run->device : "cpu";
+    struct status status = cache_session_begin(tune->arena, &run->cache, &tune->session);
+    tune->cuda = cuda_device_named(device, &tune->ordinal);
+    if (!status.ok) return status;
+    if (!tune->cuda && strcmp(device, "cpu") != 0)
+        return status_failed(tune->arena, "usage.device", "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
+    const struct bind_request request = run_bind_request(program, run);
+    status = bind_arguments(tune->arena, &request, diagnostics, &tune->bound);
+    if (status.ok) status = look_up(tune);
+    return status.ok && !tune->cached ? search(tune, program, &request) : status;
+}
+
+tilec_result tilec_tune_kernel(tilec_program *program, const struct tilec_tune_options *options, tilec_report *report, tilec_tune **done)
+{
+    struct diagnostics diagnostics;
+    struct arena *arena = arena_new();
+    *done = NULL;
+    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
+    tilec_tune *tune = ARENA_NEW(arena, tilec_tune);
+    *tune = (tilec_tune){.arena = arena, .options = options, .prepared = {.file = -1}, .journal = {.file = -1}, .best_row = -1};
+    diagnostics_init(&diagnostics, arena);
+    struct status status = steps(tune, program, &diagnostics);
+    tilec_result result = report_diagnostics(report, &diagnostics);
+    cache_session_report(&tune->session, report);
+    if (result == TILEC_OK || status.ok || strncmp(status.code, "program.", 8) != 0) result = outcome(tune, &status, report);
+    if (tune->done || (status.ok && tune->cached)) {
+        make_summary(tune);
+        *done = tune;
+    } else {
+        tilec_tune_free(tune);
+    }
+    return result;
+}
+
+void tilec_tune_free(tilec_tune *tune)
+{
+    if (!tune) return;
+    bound_free(&tune->bound);
+    journal_close(&tune->journal);
+    if (tune->prepared.file >= 0) close(tune->prepared.file);
+    text_free(&tune->summary);
+    arena_free(tune->arena);
+}
+
+// ---------------------------------------------------------------------------------------------- looking at it
+
+int tilec_tune_count(const tilec_tune *tune)
+{
+    return tune->rows.count;
+}
+
+struct tilec_tune_row tilec_tune_row(const tilec_tune *tune, int index)
+{
+    if (index < 0 || index >= tune->rows.count) return (struct tilec_tune_row){0};
+    const struct tune_row *row = &tune->rows.items[index];
+    const struct tune_result *result = &row->result;
+    return (struct tilec_tune_row){
+        .config = row->text, .status = tune_status_name(result->status), .reason = result->reason, .code = result->code,
+        .milliseconds = result->median, .spread = result->spread, .bound = result->bound, .compile_seconds = result->compile_seconds,
+        .registers = result->registers, .spill_bytes = result->spill_bytes, .shared_bytes = result->shared_bytes};
+}
+
+int tilec_tune_best(const tilec_tune *tune)
+{
+    return tune->best_row;
+}
+
+const char *tilec_tune_summary(const tilec_tune *tune)
+{
+    return tune->summary.data ? tune->summary.data : "";
+}
+
+tilec_text tilec_tune_config(const tilec_tune *tune, int minimal)
+{
+    struct text text = {0};
+    if (tune->best) config_print(&text, tune->bound.kernel, tune->best, minimal);
+    return text_take(&text);
+}
+
+tilec_text tilec_tune_rows_json(const tilec_tune *tune)
+{
+    struct text out = {0};
+    text_add(&out, "[");
+    for (int i = 0; i < tune->rows.count; i++) {
+        text_add(&out, i ? ",\n " : "\n ");
+        tune_row_print(&out, &tune->rows, i, true);
+    }
+    text_add(&out, "\n]\n");
+    return text_take(&out);
+}
+
+static void json_histogram(struct text *out, const struct tune_rows *rows)
+{
+    const char *separator = "";
+    text_add(out, ", \"statuses\": {");
+    for (int status = 0; status < TUNE_STATUS_COUNT; status++) {
+        int count = 0;
+        for (int i = 0; i < rows->count; i++) count += (int)rows->items[i].result.status == status;
+        if (!count) continue;
+        text_printf(out, "%s\"%s\": %d", separator, tune_status_name((enum tune_status)status), count);
+        separator = ", ";
+    }
+    text_add(out, "}");
+}
+
+tilec_text tilec_tune_json(const tilec_tune *tune)
+{
+    struct text out = {0};
+    text_add(&out, "{\"kernel\": ");
+    json_string(&out, tune->bound.kernel->name);
+    wire_add_text(&out, "tilec", TILEC_VERSION);
+    wire_add_text(&out, "key", tune->key.hash.hex);
+    wire_add_bool(&out, "cached", tune->cached);
+    wire_add_bool(&out, "interrupted", tune->job.interrupted);
+    wire_add_int(&out, "rows", tune->rows.count);
+    json_histogram(&out, &tune->rows);
+    text_add(&out, ", \"best\": ");
+    if (tune->best_row >= 0) tune_row_print(&out, &tune->rows, tune->best_row, false);
+    else text_add(&out, "null");
+    text_add(&out, ", \"config\": ");
+    if (tune->best) config_print(&out, tune->bound.kernel, tune->best, false);
+    else text_add(&out, "null");
+    text_add(&out, "}");
+    return text_take(&out);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tune_prepare.c, tune_report.c and api_tune.c share. Private to these files.
+#ifndef TILEC_RUNTIME_TUNE_JOB_H
+#define TILEC_RUNTIME_TUNE_JOB_H
+
+#include "runtime/tune.h"
+
+struct tune_prepared {
+    struct tune_work work;
+    int file;                         // of tensors; the caller closes it. -1: none
+    bool sampled;                     // the evaluator worked out some rows only: a config has to be the reference
+    int64_t checked_rows, all_rows;
+    const char *remark;               // what couldn't be checked, or NULL
+};
+struct status tune_prepare(struct arena *arena, const struct bind_request *request, struct bound *bound, struct tune_prepared *prepared);
+
+// Memory that a tune takes at its peak, in bytes: the tensors thrice (arguments, file, device worker) and the workers.
+int64_t tune_peak_memory(const struct bound *bound, const struct tune_prepared *prepared, int compilers);
+int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
+
+// The table at the end: the ten best, then how many of each other outcome, with an example of each reason.
+void tune_print_table(struct text *out, const struct tune_rows *rows);
+
+#endif

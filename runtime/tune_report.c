@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tune came to, as a person reads it. In: rows. Out: the ten best, and how many of each other outcome and why.
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "runtime/tune_job.h"
+
+enum { BEST_SHOWN = 10, REASON_SHOWN = 110 };
+
+// ---------------------------------------------------------------------------------------------- numbers
+
+// A number with so many digits behind the point, under any locale.
+static void add_fixed(struct text *out, double value, int places, int width)
+{
+    struct text number = {0};
+    long long scale = 1;
+    for (int i = 0; i < places; i++) scale *= 10;
+    if (isfinite(value) && fabs(value) < 1e12) {
+        long long scaled = llround(value * (double)scale);
+        text_printf(&number, "%lld", scaled / scale);
+        if (places) text_printf(&number, ".%0*lld", places, scaled % scale);
+    } else {
+        text_add(&number, "-");
+    }
+    text_printf(out, "%*s", width, number.data);
+    text_free(&number);
+}
+
+static void add_count(struct text *out, int64_t value, int width)
+{
+    char number[32] = "-";
+    if (value >= 0) snprintf(number, sizeof number, "%lld", (long long)value);
+    text_printf(out, "%*s", width, number);
+}
+
+// ---------------------------------------------------------------------------------------------- configs in short
+
+// "tb 8 (w8) tm 128 (v4 l32) tk 64 (l8 w4 u2); grid tm tb; peel late"
+static void add_config(struct text *out, const struct config *config)
+{
+    for (int i = 0; i < config->axis_count; i++) {
+        const struct config_axis *axis = &config->axes[i];
+        const struct {
+            char letter;
+            int value;
+        } factors[] = {{'v', axis->vector}, {'l', axis->lanes}, {'w', axis->warps}, {'u', axis->unroll}};
+        const char *separator = " (";
+        text_printf(out, "%s%s %d", i ? ", " : "", axis->name, axis->block);
+        for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
+            if (factors[f].value == 1) continue;
+            text_printf(out, "%s%c%d", separator, factors[f].letter, factors[f].value);
+            separator = " ";
+        }
+        if (*separator == ' ' && separator[1] == 0) text_add(out, ")");
+    }
+    text_add(out, "; grid");
+    for (int i = 0; i < config->grid_count; i++) text_printf(out, " %s", config->grid[i]);
+    if (config->strategy != STRATEGY_ROWS) text_printf(out, "; %s %d", config_strategy_name(config->strategy), config->chunk);
+    text_printf(out, "%s%s", config->peel ? "; peel" : "", config->late ? "; late" : "");
+    if (config->min_blocks) text_printf(out, "; min_blocks %d", config->min_blocks);
+}
+
+// ---------------------------------------------------------------------------------------------- the table
+
+static void add_best(struct text *out, const struct tune_rows *rows)
+{
+    int best[BEST_SHOWN];
+    int count = tune_rows_best(rows, BEST_SHOWN, best);
+    if (count == 0) return;
+    text_add(out, "   row        ms  +- ms   registers  spills  shared  config\n");
+    for (int i = 0; i < count; i++) {
+        const struct tune_row *row = &rows->items[best[i]];
+        text_printf(out, "%6d  ", best[i]);
+        add_fixed(out, row->result.median, 4, 8);
+        add_fixed(out, row->result.spread, 4, 8);
+        add_count(out, row->result.registers, 10);
+        add_count(out, row->result.spill_bytes, 8);
+        add_count(out, row->result.shared_bytes, 8);
+        text_add(out, row->result.bound ? "  (one run) " : "  ");
+        add_config(out, row->config);
+        text_add(out, "\n");
+    }
+}
+
+static void add_reason(struct text *out, const char *reason)
+{
+    int length = (int)strcspn(reason, "\n");
+    if (length > REASON_SHOWN) {
+        length = REASON_SHOWN;
+        while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) length--;
+    }
+    text_printf(out, "%.*s%s", length, reason, reason[length] ? " …" : "");
+}
+
+static void add_histogram(struct text *out, const struct tune_rows *rows)
+{
+    for (int status = 0; status < TUNE_STATUS_COUNT; status++) {
+        int count = 0, first = -1;
+        for (int i = 0; i < rows->count; i++) {
+            if ((int)rows->items[i].result.status != status) continue;
+            count++;
+            if (first < 0) first = i;
+        }
+        if (count == 0) continue;
+        text_printf(out, "%6d  %s", count, tune_status_name((enum tune_status)status));
+        if (status != TUNE_OK) {
+            text_printf(out, ", row %d: ", first);
+            add_reason(out, rows->items[first].result.reason);
+        }
+        text_add(out, "\n");
+    }
+}
+
+void tune_print_table(struct text *out, const struct tune_rows *rows)
+{
+    add_best(out, rows);
+    text_printf(out, "%s%d configs:\n", rows->count ? "" : "no config was asked for; ", rows->count);
+    add_histogram(out, rows);
+}
+
+// ---------------------------------------------------------------------------------------------- memory
+
+int64_t tune_free_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[256];
+    long long kibibytes = -1;
+    while (file && kibibytes < 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lld kB", &kibibytes) != 1) kibibytes = -1;
+    if (file) fclose(file);
+    return kibibytes > 0 && kibibytes < INT64_MAX / 1024 ? kibibytes * 1024 : INT64_MAX;
+}
+
+int64_t tune_peak_memory(const struct bound *bound, const struct tune_prepared *prepared, int compilers)
+{
+    const int64_t compiler = (int64_t)192 << 20, device = (int64_t)512 << 20;
+    int64_t tensors = 0;
+    for (int i = 0; i < bound->kernel->param_count; i++) tensors += (int64_t)bound->tensors[i].bytes;
+    return 2 * tensors + (prepared ? prepared->work.file_bytes : 2 * tensors) + compilers * compiler + device;
+}
