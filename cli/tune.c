@@ -6,25 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
 // ------------------------------------------------------------------------------------------------ interrupts
 
-// The one thing that a signal's handler can reach.
+// What a signal's handler can reach: the second of the first interrupt, 0: none.
 static volatile sig_atomic_t interrupted;
 
+// The first interrupt ends the tune with what there is, a later one ends the program. The same one may come twice, to the
+// program and to its process group.
 static void note_interrupt(int signal)
 {
+    struct timespec now;
     (void)signal;
-    interrupted = 1;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sig_atomic_t second = (sig_atomic_t)(now.tv_sec & 0x3fffffff) + 1;
+    if (interrupted && second - interrupted > 1) _exit(TILEC_INTERRUPTED);
+    if (!interrupted) interrupted = second;
 }
 
-// The first interrupt ends the tune with what there is, the second ends the program.
 static void catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = note_interrupt};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -34,7 +40,7 @@ static void catch_interrupts(void)
 static int is_interrupted(void *data)
 {
     (void)data;
-    return interrupted;
+    return interrupted != 0;
 }
 
 // ------------------------------------------------------------------------------------------------ progress
@@ -99,7 +105,7 @@ static void show_progress(void *data, const struct tilec_tune_progress *progress
         draw(state, progress);
         return;
     }
-    if (progress->seconds - state->told < 3) return;
+    if (progress->seconds - state->told < 5) return;
     state->told = progress->seconds;
     print_line(line, sizeof line, progress);
     fprintf(stderr, "%s\n", line);

@@ -108,10 +108,19 @@ static void give_measure(struct driver *driver, int index)
     text_free(&message);
 }
 
+// As many rounds as fit into a second.
+static int rounds_of(const struct driver *driver)
+{
+    double round = 0;
+    for (int i = 0; i < driver->retimed_count; i++) round += driver->job->rows->items[driver->retimed[i]].result.median;
+    double fit = round > 0 ? 1e3 / round : ROUNDS_MOST;
+    return fit < ROUNDS_LEAST ? ROUNDS_LEAST : fit > ROUNDS_MOST ? ROUNDS_MOST : (int)fit;
+}
+
 static void give_retiming(struct driver *driver)
 {
     struct text message = {0};
-    text_printf(&message, "{\"type\": \"retime\", \"rounds\": %d, \"items\": [", RETIMED_ROUNDS);
+    text_printf(&message, "{\"type\": \"retime\", \"rounds\": %d, \"items\": [", rounds_of(driver));
     for (int i = 0; i < driver->retimed_count; i++) {
         text_add(&message, i ? ", {\"is\": true" : "{\"is\": true");
         print_program(&message, driver, driver->retimed[i]);

@@ -12,7 +12,7 @@
 #include "runtime/runtime.h"
 #include "runtime/tune.h"
 
-enum { RUNS_LEAST = 5, RUNS_MOST = 50, ITEMS_LIMIT = 16, ROUNDS_LIMIT = 200 };
+enum { RUNS_LEAST = 3, RUNS_MOST = 50, ITEMS_LIMIT = 16, ROUNDS_LIMIT = 200 };
 static const double timed_milliseconds = 40;  // that the timed runs of a config take together, about
 static const double bound_factor = 3;         // slower than this times the best: one run is enough
 
