@@ -244,6 +244,8 @@ static struct status check_guards(struct timing *timing)
     for (int i = 0; i < timing->tensors.count && status.ok; i++)
         if (timing->tensors.buffers[i].block)
             status = cuda_buffer_check(timing->arena, timing->device, timing->job->kernel->params[i].name, &timing->tensors.buffers[i]);
+    for (int i = 0; i < timing->job->candidate_count && status.ok; i++)
+        status = cuda_program_check(timing->arena, timing->device, &timing->programs[i]);
     return status;
 }
 

@@ -195,6 +195,8 @@ struct status cuda_program_load(struct arena *arena, struct cuda_device *device,
                                 const struct ir_tensor *tensors, struct cuda_program *program);
 // Queues every launch on the device's stream.
 struct status cuda_program_launch(struct arena *arena, struct cuda_device *device, const struct cuda_program *program);
+// Looks at the guards of the workspaces.
+struct status cuda_program_check(struct arena *arena, struct cuda_device *device, const struct cuda_program *program);
 void cuda_program_free(struct cuda_device *device, struct cuda_program *program);
 
 // ---------------------------------------------------------------------------------------------- the whole way (cuda_execute.c)

@@ -106,7 +106,9 @@ static struct status open_context(struct arena *arena, struct cuda_device *devic
         return cuda_failed(arena, cuda, result, "device.context", "the context of cuda:%d can't be used", device->ordinal);
     }
     device->context = context;
-    result = cuda->stream_new(&device->stream, 1);  // doesn't wait for the default stream
+    // One that keeps in step with the default stream: copies from the host go through that one, and may still be under way
+    // when the call that asked for them returns.
+    result = cuda->stream_new(&device->stream, 0);
     if (result != CUDA_OK) return device->stream = NULL, cuda_failed(arena, cuda, result, "device.stream", "no stream on cuda:%d", device->ordinal);
     return STATUS_OK;
 }

@@ -158,6 +158,7 @@ static struct status run_built(struct arena *arena, struct cuda_device *device, 
     if (status.ok) status = cuda_program_load(arena, device, &built->binary, plan, &request->bindings, tensors->views, &program);
     if (status.ok) status = cuda_program_launch(arena, device, &program);
     if (status.ok) status = cuda_wait(arena, device, request->kernel->name);
+    if (status.ok) status = cuda_program_check(arena, device, &program);
     cuda_program_free(device, &program);
     return status;
 }

@@ -96,7 +96,8 @@ static struct status check_function(struct arena *arena, struct cuda_device *dev
     return allow_shared(arena, device, kernel, function);
 }
 
-// Their contents don't matter, so one set serves every launch of the program on the device's one stream.
+// Their contents don't matter, so one set serves every launch of the program on the device's one stream. They start as
+// NaNs: a kernel that reads what it hasn't written gives itself away.
 static struct status make_workspaces(struct arena *arena, struct cuda_device *device, const struct launch_plan *plan,
                                      const struct ir_bindings *bindings, struct cuda_program *program)
 {
@@ -106,6 +107,8 @@ static struct status make_workspaces(struct arena *arena, struct cuda_device *de
         struct status status = cuda_buffer_new(arena, device, plan->workspaces[i]->name, (size_t)bytes, &program->workspaces[i]);
         if (!status.ok) return status;
         program->workspace_count++;
+        cuda_result result = bytes ? device->cuda->fill(program->workspaces[i].address, 0xff, (size_t)bytes, device->stream) : CUDA_OK;
+        if (result != CUDA_OK) return cuda_failed(arena, device->cuda, result, "device.memory", "the workspace %s can't be written", plan->workspaces[i]->name);
     }
     return STATUS_OK;
 }
@@ -160,6 +163,14 @@ struct status cuda_program_launch(struct arena *arena, struct cuda_device *devic
         if (result != CUDA_OK) return cuda_launch_failed(arena, device->cuda, result, launch->name);
     }
     return STATUS_OK;
+}
+
+struct status cuda_program_check(struct arena *arena, struct cuda_device *device, const struct cuda_program *program)
+{
+    struct status status = STATUS_OK;
+    for (int i = 0; i < program->workspace_count && status.ok; i++)
+        status = cuda_buffer_check(arena, device, arena_printf(arena, "workspace %d", i), &program->workspaces[i]);
+    return status;
 }
 
 void cuda_program_free(struct cuda_device *device, struct cuda_program *program)

@@ -305,7 +305,7 @@ static int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
 {
     (void)count, (void)options, (void)values;
     ENTER();
-    if (strncmp(image, "fake ", 5) != 0) return 200;
+    if (strncmp(image, "fake ", 5) != 0 && strncmp(image, "\177ELF", 4) != 0) return 200;
     fake_cuda.modules++;
     fake_cuda.loads++;
     *module = &fake_cuda.modules;
