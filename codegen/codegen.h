@@ -38,6 +38,7 @@ struct launch_plan {
     struct launch_kernel *kernels;  // run in this order on one stream
     bool index32;                   // demands: every extent and every tensor's count of elements is below 2^31
     uint64_t aligned;               // demands: bit p, parameter p's address is a multiple of 16
+    uint64_t ascending;             // demands: bit p, parameter p (offsets) ascends; where it doesn't, use the strategy rows
     int workspace_count;            // device memory for the time of a run, with any contents, aligned to 16 bytes
     const struct ir_param **workspaces;
 };

@@ -208,6 +208,7 @@ struct emitted *emit(struct arena *arena, const struct lowered *lowered, const c
     emitted->text = arena_copy(arena, whole.data, whole.length);
     emitted->plan.index32 = !lowered->options.index64;
     emitted->plan.aligned = emitter.aligned;
+    emitted->plan.ascending = lowered->ascending;
     plan_workspaces(&emitter, &emitted->plan);
     text_free(&functions);
     text_free(&whole);

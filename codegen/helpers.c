@@ -233,14 +233,13 @@ static const char *warps_helper(struct emitter *emitter, const char *name, enum 
                  name, type, step_text(emitter, reduction, suffix, "a", "b"));
 }
 
-// tile_argmax_f32(best, at, v, i): the greatest value and where it is first; NaN is the greatest; at < 0: none yet.
+// tile_argmax_f32(best, at, v, i): the greatest value and where it is first; NaN comes before all; at < 0: none yet.
 static const char *position_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
                                    const char *suffix) {
     const char *type = c_type(suffix), *sign = reduction == RED_ARGMAX ? ">" : "<";
     bool floating = ir_type_is_float(ir_type_named(suffix));
     const char *better = !floating                 ? print(emitter, "v %s *best", sign)
-                         : reduction == RED_ARGMAX ? "v > *best || (v != v && *best == *best)"
-                                                   : "v < *best || (*best != *best && v == v)";
+                         : print(emitter, "v %s *best || (v != v && *best == *best)", sign);
     const char *equal = floating ? "v == *best || (v != v && *best != *best)" : "v == *best";
     return print(emitter,
                  "void %s(%s *best, long long *at, %s v, long long i) {\n"
@@ -301,6 +300,7 @@ static const char *scan_helper(struct emitter *emitter, const char *name, enum i
                  "    __syncthreads();\n"
                  "    values[thread] = *total;\n"
                  "    __syncthreads();\n"
+                 "    #pragma unroll 1\n"
                  "    for (int i = 0; i < lanes * warps; ++i) {\n"
                  "        const %2$s v = values[first + i %% lanes * lane_step + i / lanes * warp_step * 32];\n"
                  "        if (i < l + w * lanes) before = %4$s;\n"

@@ -104,6 +104,7 @@ struct lowered {
     struct lower_options options;
     int warps, lanes;            // per block, all axes together; threads = 32 * warps (on the CPU 1). Lanes beyond `lanes`
                                  // repeat the work of the others and store nothing.
+    uint64_t ascending;          // bit p: parameter p is an offsets array that has to ascend
     int line_count;              // the lines of the checked kernel's statements, ascending
     int *lines;
 };

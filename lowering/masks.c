@@ -295,7 +295,8 @@ static void collapse_reduction(struct masking *masking, struct ir_op *op, struct
     struct ir_value *value = op->operands[0];
     enum ir_type type = op->results[0]->type;
     if (op->code == OP_REDUCE && (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN)) {
-        value = ir_axis_value(&builder, OP_BEGIN, op->axis);
+        bool full = masking->kernel->axes[op->axis].kind == AXIS_FULL;
+        value = full ? ir_integer(&builder, TYPE_I64, 0) : ir_axis_value(&builder, OP_BEGIN, op->axis);
         value->axes = 0;
     }
     if (predicate && op->code == OP_REDUCE)

@@ -86,6 +86,15 @@ static bool spread(struct pass_context *context, struct ir_op *loop) {
     return true;
 }
 
+// A loop at the top has the same name: that is the one which the config has to mean.
+static bool names_top_loop(const struct ir_kernel *kernel, const struct ir_op *loop) {
+    const char *name = kernel->axes[loop->axis].name;
+    for (const struct ir_op *op = kernel->body->first; op; op = op->next)
+        if (op->code == OP_FOR && !strcmp(kernel->axes[op->axis].name, name))
+            return true;
+    return false;
+}
+
 static bool visit_region(struct pass_context *context, struct ir_region *region, bool top) {
     for (struct ir_op *op = region->first; op; op = op->next) {
         if (op->code == OP_FOR) {
@@ -93,7 +102,7 @@ static bool visit_region(struct pass_context *context, struct ir_region *region,
             bool wanted = in_grid(context->config, context->kernel->axes[op->axis].name);
             if (top && alone) {
                 context->out->axes[op->axis].place = PLACE_GRID;
-            } else if (wanted && !top) {
+            } else if (wanted && !top && !(names_top_loop(context->kernel, op) && !may_spread(context->kernel, op))) {
                 if (!spread(context, op))
                     return false;
             }

@@ -439,7 +439,11 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
     bool ends_in_reduction = s->phases[s->phase_count - 1].loop->result_count > 0;
     s->effects_last = !ends_in_reduction && has_effects_beside(s, top->regions[0]);
     struct ir_builder before = builder_before(context->kernel, top);
-    return find_extents(s, &before) && split_into_chunks(s);
+    if (!find_extents(s, &before) || !split_into_chunks(s))
+        return false;
+    if (context->out)
+        context->out->ascending |= (uint64_t)1 << s->offsets;
+    return true;
 }
 
 bool may_split(struct arena *arena, const struct ir_kernel *kernel) {

@@ -69,7 +69,7 @@ static struct status execute_on_cuda(void *data, struct arena *arena, const stru
     struct status status = choose_config(executor, arena, kernel, tensors, bindings);
     if (status.ok) status = read_text(arena, options, &source);
     const struct cuda_request request = {
-        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings,
+        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings, .tensors = tensors,
         .index64 = plan_demands(kernel, bindings, tensors).index64, .checked = options->checked, .source = source ? source->text : NULL,
         .source_length = source ? source->length : 0, .keep = options->keep, .session = &executor->job->session};
     return status.ok ? cuda_execute(arena, executor->ordinal, &request, tensors) : status;

@@ -37,7 +37,7 @@ static struct status build_all(struct timing *timing)
     job->toolkit = arena_printf(timing->arena, "NVRTC %d.%d", major, minor);
     for (int i = 0; i < job->candidate_count && status.ok; i++) {
         const struct cuda_request request = {
-            .kernel = job->kernel, .config = job->candidates[i].config, .bindings = *job->bindings,
+            .kernel = job->kernel, .config = job->candidates[i].config, .bindings = *job->bindings, .tensors = job->tensors,
             .index64 = plan_demands(job->kernel, job->bindings, job->tensors).index64, .checked = job->checked,
             .source = i == 0 ? job->source : NULL, .source_length = job->source_length, .keep = i == 0 ? job->keep : NULL,
             .session = job->session};

@@ -62,9 +62,7 @@ struct emitted *cpu_prepare(struct arena *arena, const struct cpu_request *reque
         .unaligned = demands.unaligned != 0,
         .checked = request->checked,
     };
-    const struct config *config = request->config ? request->config : config_default(arena, request->kernel);
-    struct lowered *lowered = lower(arena, request->kernel, config, &options, status);
-    return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
+    return plan_emit(arena, request->kernel, request->config, &options, request->tensors, status);
 }
 
 static struct status keep_text(struct arena *arena, const struct cpu_request *request, const struct emitted *emitted)

@@ -205,6 +205,7 @@ struct cuda_request {
     const struct ir_kernel *kernel;   // as cpu_request
     const struct config *config;
     struct ir_bindings bindings;
+    const struct ir_tensor *tensors;  // of the host, by parameter index
     bool index64, unaligned;          // what the tensors demand (plan_demands), as they will lie on the device
     bool checked;
     const char *source;               // CUDA C to compile in place of the emitted one, or NULL

@@ -121,9 +121,7 @@ static struct emitted *lower_and_emit(struct arena *arena, struct target target,
 {
     const struct lower_options options = {
         .target = target, .index64 = request->index64, .unaligned = request->unaligned, .checked = request->checked};
-    const struct config *config = request->config ? request->config : config_default(arena, request->kernel);
-    struct lowered *lowered = lower(arena, request->kernel, config, &options, status);
-    return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
+    return plan_emit(arena, request->kernel, request->config, &options, request->tensors, status);
 }
 
 static struct status keep_text(struct arena *arena, const struct cuda_request *request, const struct emitted *emitted)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a launch plan and actual tensors. Out: whether they go together, and the values of a launch's arguments.
 // What the CPU target and CUDA have in common: both take arguments as an array of pointers to values.
-#include "runtime/build.h"
+#include "runtime/runtime.h"
 
 // Rounding a range up to whole tiles, and a tile's own points, must stay below 2^31 too.
 enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
@@ -38,6 +38,36 @@ static uint64_t unaligned_params(const struct ir_kernel *kernel, const struct ir
 struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors)
 {
     return (struct plan_demands){.index64 = needs_index64(kernel, bindings, tensors), .unaligned = unaligned_params(kernel, tensors)};
+}
+
+static int64_t element(const struct ir_tensor *tensor, int64_t index)
+{
+    return tensor->type == TYPE_I32 ? ((const int32_t *)tensor->data)[index] : ((const int64_t *)tensor->data)[index];
+}
+
+bool plan_offsets_ascend(const struct launch_plan *plan, const struct ir_tensor *tensors)
+{
+    for (int p = 0; p < 64; p++) {
+        if (!(plan->ascending >> p & 1) || !tensors[p].data || ir_type_bytes(tensors[p].type) < 4) continue;
+        for (int64_t i = 1; i < elements(&tensors[p]); i++)
+            if (element(&tensors[p], i) < element(&tensors[p], i - 1)) return false;
+    }
+    return true;
+}
+
+struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                          const struct lower_options *options, const struct ir_tensor *tensors, struct status *status)
+{
+    if (!config) config = config_default(arena, kernel);
+    struct lowered *lowered = lower(arena, kernel, config, options, status);
+    struct emitted *emitted = lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
+    if (!emitted || !tensors || plan_offsets_ascend(&emitted->plan, tensors)) return emitted;
+    struct config *rows = ARENA_NEW(arena, struct config);
+    *rows = *config;
+    rows->strategy = STRATEGY_ROWS;
+    rows->chunk = 0;
+    lowered = lower(arena, kernel, rows, options, status);
+    return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
 }
 
 struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,

@@ -120,9 +120,25 @@ input input_of(case_run &run) {
     return in;
 }
 
+// Whether the offsets that the plan wants ascending do; where they don't, the plan isn't for this input.
+bool offsets_ascend(const launch_plan &plan, const input &in) {
+    for (size_t p = 0; p < in.tensors.size(); p++) {
+        if ((plan.ascending >> p & 1) == 0) continue;
+        const tensor_data &offsets = in.tensors[p];
+        for (int64_t i = 1; i < element_count(offsets.shape); i++) {
+            const unsigned char *at = offsets.bytes.data();
+            int64_t before = offsets.shape.type == TYPE_I32 ? reinterpret_cast<const int32_t *>(at)[i - 1] : reinterpret_cast<const int64_t *>(at)[i - 1];
+            int64_t value = offsets.shape.type == TYPE_I32 ? reinterpret_cast<const int32_t *>(at)[i] : reinterpret_cast<const int64_t *>(at)[i];
+            if (value < before) return false;
+        }
+    }
+    return true;
+}
+
 void run_text(const text_place &place, const simt::library &library, size_t text, totals &all) {
     case_run &run = *place.run;
     input in = input_of(run);
+    if (!offsets_ascend(place.how->text->plan, in)) return;
     results got;
     run_counts counts;
     simt::order turns = place.how->number % 2 == 0 ? simt::order::forward : simt::order::backward;
