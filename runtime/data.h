@@ -189,7 +189,11 @@ struct compare_options {
     double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
     double exponent;           // the greatest argument of an exponential, whose own rounding its result multiplies; 0: none
     double scale;              // 0: 1; multiplies the tolerance
+    bool bounded;              // compare_bound has worked out what follows
+    double relative, absolute; // an element may differ by relative |reference| + absolute
 };
+// What all comparisons with a reference have in common, once for many of them. Does nothing the second time.
+void compare_bound(const struct ir_tensor *reference, struct compare_options *options);
 struct comparison {
     bool ok;
     int64_t compared, wrong;

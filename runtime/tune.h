@@ -129,8 +129,12 @@ struct tune_target {
     struct status (*open)(struct tune_device *device);
     struct status (*load)(struct tune_device *device, struct arena *arena, int row, const char *path, const struct tune_built *built,
                           void **program);
-    // One launch on restored inputs and poisoned outputs; what outputs then hold goes to device->outputs. Guards are looked at.
+    // One launch on restored inputs and poisoned outputs. Guards are looked at.
     struct status (*check)(struct tune_device *device, struct arena *arena, void *program);
+    // Whether an output agrees with its reference, told without bringing it to the host; false: maybe not. NULL: never told.
+    bool (*agrees)(struct tune_device *device, struct arena *arena, int param);
+    // Brings an output to device->outputs. NULL: that is where it is.
+    struct status (*fetch)(struct tune_device *device, struct arena *arena, int param);
     // Timed launches, each on restored inputs and with caches flushed.
     struct status (*time)(struct tune_device *device, struct arena *arena, void *program, int runs, double *milliseconds);
     void (*unload)(struct tune_device *device, void *program);

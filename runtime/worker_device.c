@@ -40,11 +40,19 @@ static double median_of(double *times, int count, double *spread)
 
 // ---------------------------------------------------------------------------------------------- is it right
 
+static struct status fetch(struct measuring *measuring, struct arena *arena, int param)
+{
+    struct tune_device *device = measuring->device;
+    return device->target->fetch ? device->target->fetch(device, arena, param) : STATUS_OK;
+}
+
 static struct status compare_one(struct measuring *measuring, struct arena *arena, int param, const struct ir_tensor *reference,
                                  const struct compare_options *options)
 {
     const char *name = measuring->device->work->kernel->params[param].name;
     const struct ir_tensor *view = &measuring->device->outputs[param].view;
+    struct status fetched = fetch(measuring, arena, param);
+    if (!fetched.ok) return fetched;
     struct comparison comparison = compare_tensors(view, reference, options);
     if (comparison.ok) return STATUS_OK;
     struct text words = {0};
@@ -54,13 +62,23 @@ static struct status compare_one(struct measuring *measuring, struct arena *aren
     return status;
 }
 
+// The reference's own size is looked at once.
+static struct status compare_with_reference(struct measuring *measuring, struct arena *arena, int param)
+{
+    struct tune_device *device = measuring->device;
+    struct tune_tensor *tensor = &device->work->tensors[param];
+    compare_bound(&tensor->reference, &tensor->options);
+    if (device->target->agrees && device->target->agrees(device, arena, param)) return STATUS_OK;
+    return compare_one(measuring, arena, param, &tensor->reference, &tensor->options);
+}
+
 // *sample: 1 if the outputs agree with the evaluator's sample, 0 if not, -1 if there is none.
 static struct status compare_outputs(struct measuring *measuring, struct arena *arena, int *sample)
 {
     const struct tune_work *work = measuring->device->work;
     struct status status = STATUS_OK;
     for (int i = 0; i < work->kernel->param_count && status.ok; i++)
-        if (work->tensors[i].reference.data) status = compare_one(measuring, arena, i, &work->tensors[i].reference, &work->tensors[i].options);
+        if (work->tensors[i].reference.data) status = compare_with_reference(measuring, arena, i);
     *sample = -1;
     for (int i = 0; i < work->kernel->param_count && !status.ok; i++)
         if (work->tensors[i].sample.data && *sample != 0)
@@ -181,6 +199,8 @@ static struct status write_reference(struct measuring *measuring, struct arena *
 {
     const struct tune_tensor *tensor = &measuring->device->work->tensors[param];
     const char *data = measuring->device->outputs[param].view.data;
+    struct status fetched = fetch(measuring, arena, param);
+    if (!fetched.ok) return fetched;
     for (size_t done = 0; done < tensor->bytes;) {
         ssize_t count = pwrite(WORKER_FILE, data + done, tensor->bytes - done, (off_t)(tensor->reference_at + (int64_t)done));
         if (count <= 0) return status_failed(arena, "memory.reference", "the reference can't be kept");

@@ -4,6 +4,6 @@
 
 int main(void)
 {
-    static const struct tune_target *const targets[] = {&tune_target_cpu};
+    static const struct tune_target *const targets[] = {&tune_target_cpu, &tune_target_cuda};
     return worker_main(sizeof targets / sizeof *targets, targets);
 }
