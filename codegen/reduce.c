@@ -282,7 +282,7 @@ static struct dims split_dims(const struct dims *dims, int axis, bool along) {
 }
 
 static const char *scan_operand(struct emitter *emitter, const struct ir_op *op) {
-    return masked_operand(emitter, op, 1);
+    return masked_operand(emitter, op, 14);
 }
 
 // Inside the loops over everything but the axis: `before` is what stands before this thread's elements of the register.

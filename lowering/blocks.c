@@ -6,10 +6,16 @@
 // * A loop whose one tile covers the whole range is no loop: its axis becomes a full one.
 #include "lowering/pass.h"
 
+// An axis that is covered whole and has no point is masked like any whose tile hangs over.
+static bool is_empty(const struct ir_axis *axis) {
+    int64_t extent;
+    return axis->kind == AXIS_FULL && axis->hi && is_integer_constant(axis->hi, &extent) && extent == 0;
+}
+
 static axes_t single_point_axes(const struct pass_context *context) {
     axes_t axes = 0;
     for (int a = 0; a < context->kernel->axis_count; a++)
-        if (context->out->axes[a].block == 1)
+        if (context->out->axes[a].block == 1 && !is_empty(&context->kernel->axes[a]))
             axes |= AXIS_BIT(a);
     return axes;
 }
