@@ -66,6 +66,7 @@ static struct measure measure_of(const struct ir_tensor *reference, const struct
     if (finite < FEW_ELEMENTS && options->magnitude > rms) rms = options->magnitude;
     double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
     double unit = roundoff(measure.type), computing = roundoff(ir_type_compute(measure.type));
+    if (measure.type == TYPE_F64) computing *= 4;  // the reference, f64 too, rounds as much in an order of its own
     measure.relative = scale * 4 * (unit + computing * options->exponent);
     measure.absolute = scale * (2 * unit * rms + (16 + 4 * sqrt(length)) * computing * rms) + least_normal(measure.type);
     return measure;

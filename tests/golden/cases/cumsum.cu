@@ -51,6 +51,7 @@ static __device__ __forceinline__ float tile_scan_sum_f32(float *total, void *sh
     __syncthreads();
     values[thread] = *total;
     __syncthreads();
+    #pragma unroll 1
     for (int i = 0; i < lanes * warps; ++i) {
         const float v = values[first + i % lanes * lane_step + i / lanes * warp_step * 32];
         if (i < l + w * lanes) before = before + v;
