@@ -215,7 +215,8 @@ static void add_remarks(tilec_tune *tune)
     if (job->remark) text_printf(out, "note: %s\n", job->remark);
     if (tune->journal.broken) text_printf(out, "note: the journal %s could not be written to its end\n", tune->options->journal);
     if (2 * job->wrong <= tune->rows.count || job->wrong < 2) return;
-    if (!tune->prepared.sampled) text_add(out, "note: over half of the configs came out wrong; the reference is the evaluator's, so it is they that are wrong\n");
+    if (!tune->prepared.sampled)
+        text_add(out, "note: over half of the configs came out wrong; the reference is the evaluator's, so it is they that are wrong\n");
     else if (2 * job->right_by_sample > job->sampled)
         text_printf(out, "note: over half of the configs came out wrong; the evaluator says that %d of %d are right, so the reference is wrong\n",
                     job->right_by_sample, job->sampled);

@@ -83,8 +83,9 @@ static struct status read_lines(struct reading *reading, const char *text, size_
         return memcmp(text, reading->head, length) == 0 ? STATUS_OK : refuse(reading, "is no journal of this tune");
     }
     if (memcmp(text, reading->head, head) != 0)
-        return refuse(reading, strncmp(text, "{\"journal\": 1, ", 15) == 0 ? "is the journal of another tune (another program, data, device, seed or list of configs)"
-                                                                       : "is no journal");
+        return refuse(reading, strncmp(text, "{\"journal\": 1, ", 15) == 0
+                                   ? "is the journal of another tune (another program, data, device, seed or list of configs)"
+                                   : "is no journal");
     reading->whole = head;
     for (const char *at = text + head, *end; (end = memchr(at, '\n', (size_t)(text + length - at))) != NULL; at = end + 1) {
         read_line(reading, at, (size_t)(end - at));
