@@ -179,7 +179,14 @@ tilec_result command_manual(const struct arguments *arguments)
     printf("\n.SH ENVIRONMENT\n");
     static const char *const variables[][2] = {
         {"CC", "the C compiler for the CPU target; otherwise cc, gcc and clang are looked for"},
-        {"TILEC_CACHE_DIR", "where built objects are kept; otherwise $XDG_CACHE_HOME/tilec or ~/.cache/tilec"},
+        {"TILEC_CACHE_DIR", "where best configs and binaries are kept; otherwise $XDG_CACHE_HOME/tilec or ~/.cache/tilec"},
+        {"TILEC_CACHE_SIZE", "how large the cache may become, 500M or 4G; otherwise 2G; 0: no limit"},
+        {"TILEC_AUTOTUNE_CACHE", "local or strict: only for the exact builds of tilec and the toolkit; otherwise local"},
+        {"TILEC_FORCE_AUTOTUNE", "1: take no best config from the cache, only write"},
+        {"TILEC_SKIP_CACHE", "1: neither read nor write the cache"},
+        {"TILEC_ASSERT_CACHE_HIT", "1: end with 4 where the cache has no best config"},
+        {"TILEC_AUTOTUNE_EFFORT", "how long to search for a config: none, quick or full"},
+        {"TILEC_AUTOTUNE_BUDGET_SECONDS", "end a search after so long"},
         {"TILEC_NVRTC_DIR", "the folder of libnvrtc; otherwise the loader's path, the CUDA toolkit and Python environments"},
         {"NO_COLOR", "if set, messages have no colours"},
     };

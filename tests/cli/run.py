@@ -95,7 +95,7 @@ def golden(words, name):
 
 # ------------------------------------------------------------------------------------------------ help and usage
 
-COMMANDS = ["check", "emit", "run", "bench", "compile", "config", "explain", "doctor", "completions", "manual"]
+COMMANDS = ["check", "emit", "run", "bench", "compile", "config", "cache", "explain", "doctor", "completions", "manual"]
 
 
 def test_help():

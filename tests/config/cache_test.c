@@ -153,7 +153,10 @@ static void test_not_a_file(struct tap *tap)
     CHECK(tap, rename(place.entry, elsewhere) == 0 && symlink(elsewhere, place.entry) == 0 && !hit(&place));
     CHECK(tap, unlink(place.entry) == 0 && mkfifo(place.entry, 0600) == 0 && !hit(&place));
     CHECK(tap, unlink(place.entry) == 0 && mkdir(place.entry, 0700) == 0 && !hit(&place));
-    CHECK(tap, !store(&place) && rmdir(place.entry) == 0);
+    CHECK(tap, store(&place) && hit(&place));  // what is in the way is replaced, unless something is in it
+    CHECK(tap, unlink(place.entry) == 0 && mkdir(place.entry, 0700) == 0);
+    const char *inside = arena_printf(tap->arena, "%s/inside", place.entry);
+    CHECK(tap, mkdir(inside, 0700) == 0 && !store(&place) && rmdir(inside) == 0 && rmdir(place.entry) == 0);
     place_free(&place);
 }
 
