@@ -12,6 +12,7 @@ enum {
     TOP_WARPS = 8,         // along what only goes to the grid
     COLUMN_LANES = 16,     // beside rows: 64 floats of columns, as much of the row as lanes are left
     WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
+    JAGGED_REGISTERS = 4,
     UNKNOWN_EXTENT = 256,
 };
 
@@ -84,6 +85,8 @@ static void shape_columns(struct config_axis *axis, const struct axis_use *use, 
     bool whole = use->full || (use->inner && !use->spreadable && use->extent > 0 && use->extent <= WHOLE_COLUMNS);
     if (whole && up_to_power(extent, MAX_BLOCK) > axis->block)
         axis->block = up_to_power(extent, MAX_BLOCK);
+    if (use->jagged && beside_rows)
+        axis->block *= JAGGED_REGISTERS;  // fewer turns over the rows inside
     *lanes /= axis->lanes;
 }
 

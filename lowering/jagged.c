@@ -87,7 +87,8 @@ static struct ir_value *reduce_all(struct ir_builder *builder, enum ir_reduction
     if (!value->axes)
         return value;
     struct ir_value *result = ir_reduce(builder, reduction, value->axes, value, NULL);
-    result->def->over |= result->axes;
+    result->def->integer = reduction == RED_MAX;  // a bound may be too high: the guard inside holds all the same
+    result->def->over |= reduction == RED_MAX ? 0 : result->axes;
     result->axes = 0;
     return result;
 }

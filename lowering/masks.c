@@ -315,6 +315,14 @@ static void remember_atoms(struct masking *masking, struct ir_value *result) {
         note->atoms[i] = masking->around.items[i].condition;
 }
 
+// The mask of an amax: only what costs nothing to know. A row that isn't active may have its say.
+static void mask_bound(struct masking *masking, axes_t axes, struct mask *mask) {
+    mask->count = 0;
+    for (int i = 0; i < masking->around.count; i++)
+        if (!(masking->around.items[i].condition->axes & ~axes))
+            mask_add(mask, masking->around.items[i].condition);
+}
+
 static void mask_reduction(struct masking *masking, struct ir_op *op) {
     struct ir_builder builder = builder_before(masking->kernel, op);
     struct mask mask, needed = {0};
@@ -322,7 +330,10 @@ static void mask_reduction(struct masking *masking, struct ir_op *op) {
         expand_dot(masking, op);
     builder = builder_before(masking->kernel, op);
     axes_t axes = op->results[0]->axes | op->over | op->operands[0]->axes;
-    mask_for(masking, &builder, axes, 0, true, &mask);
+    if (op->code == OP_REDUCE && op->integer)
+        mask_bound(masking, axes, &mask);
+    else
+        mask_for(masking, &builder, axes, 0, true, &mask);
     take_predicate(op, &mask);
     bool position = op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN;
     for (int i = 0; i < mask.count; i++) {

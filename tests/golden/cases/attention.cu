@@ -56,18 +56,18 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention(const fl
         const int i = start_2 + tq;
         const float query = inside ? q[(i * H + th) * 32 + d_t] : 0.0f;
         const int i_2 = (int)tile_clampi_i64(tile_mini_i64((long long)(tq0 + 4), length), -2146435071LL, 2146435071LL);
-        int i_3 = inside ? i_2 : (-2147483647 - 1);
+        const int tk_full = i_2 - i_2 % 4;
         float acc[32];
         #pragma unroll
         for (int e_i = 0; e_i < 32; ++e_i) {
             acc[e_i] = 0.0f;
         }
-        for (int tk0 = 0; tk0 < i_3; tk0 += 4) {
+        for (int tk0 = 0; tk0 < tk_full; tk0 += 4) {
             // 14: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
             float v_2[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_2[tk_i] = inside && tk0 + tk_i < i_2 ? query * (tk0 + tk_i < i_2 ? k[((start_2 + (tk0 + tk_i)) * H + th) * 32 + d_t] : 0.0f) : 0.0f;
+                v_2[tk_i] = inside ? query * k[((start_2 + (tk0 + tk_i)) * H + th) * 32 + d_t] : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -85,7 +85,32 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention(const fl
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    acc[e_i] += inside && tk0 + tk_i < i_2 ? causal[tk_i] * (tk0 + tk_i < i_2 ? v[((start_2 + (tk0 + tk_i)) * H + th) * 32 + e_i] : 0.0f) : 0.0f;
+                    acc[e_i] += inside ? causal[tk_i] * v[((start_2 + (tk0 + tk_i)) * H + th) * 32 + e_i] : 0.0f;
+                }
+            }
+        }
+        if (tk_full < i_2) {
+            const int tk0_2 = tk_full;
+            float v_3[4];
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                v_3[tk_i] = inside && tk0_2 + tk_i < i_2 ? query * (tk0_2 + tk_i < i_2 ? k[((start_2 + (tk0_2 + tk_i)) * H + th) * 32 + d_t] : 0.0f) : 0.0f;
+            }
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                v_3[tk_i] = tile_sum_lanes_f32(v_3[tk_i], 32, 1);
+            }
+            float causal_2[4];
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                const float score_2 = tile_siluf(v_3[tk_i] * alpha) * scale;
+                causal_2[tk_i] = tq >= tk0_2 + tk_i ? score_2 : 0.0f;
+            }
+            #pragma unroll
+            for (int e_i = 0; e_i < 32; ++e_i) {
+                #pragma unroll
+                for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                    acc[e_i] += inside && tk0_2 + tk_i < i_2 ? causal_2[tk_i] * (tk0_2 + tk_i < i_2 ? v[((start_2 + (tk0_2 + tk_i)) * H + th) * 32 + e_i] : 0.0f) : 0.0f;
                 }
             }
         }

@@ -2,7 +2,7 @@
 // T = f32, I = i64, D = 64, with weights; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   td: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
-//   tk: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
+//   tk: block 128 = vector 1 x lanes 32 x warps 1 x registers 4
 //   grid td, tb; strategy rows; peel true; late true; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
@@ -42,29 +42,42 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     }
     // 9: let w = has(weights) ? weights[start + tk] : 1;
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
-    const int tk_full = i - i % 32;
+    const int tk_full = i - i % 128;
     const int start_2 = (int)start;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
         const int tk = tk0 + tk_t;
         // 10: acc += sum[tk](table[indices[start + tk], td] * w);
-        const int i_2 = start_2 + tk;
-        const float w = weights[i_2];
-        const int i_3 = (int)indices[i_2];
+        float w[4];
+        long long i_2[4];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            w[tk_i] = weights[start_2 + (tk + tk_i * 32)];
+            i_2[tk_i] = indices[start_2 + (tk + tk_i * 32)];
+        }
         #pragma unroll
         for (int td_i = 0; td_i < 8; ++td_i) {
-            acc[td_i] += inside[td_i] ? (inside[td_i] ? table[i_3 * 64 + (td + td_i * 16)] : 0.0f) * w : 0.0f;
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                acc[td_i] += inside[td_i] ? (inside[td_i] ? table[(int)i_2[tk_i] * 64 + (td + td_i * 16)] : 0.0f) * w[tk_i] : 0.0f;
+            }
         }
     }
     if (tk_full < i) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        const bool inside_2 = tk_2 < i;
-        const int i_4 = start_2 + tk_2;
-        const float w_2 = inside_2 ? weights[i_4] : 0.0f;
-        const int i_5 = (int)(inside_2 ? indices[i_4] : 0LL);
+        float w_2[4];
+        long long i_3[4];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            w_2[tk_i] = tk_2 + tk_i * 32 < i ? weights[start_2 + (tk_2 + tk_i * 32)] : 0.0f;
+            i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_2 + (tk_2 + tk_i * 32)] : 0LL;
+        }
         #pragma unroll
         for (int td_i = 0; td_i < 8; ++td_i) {
-            acc[td_i] += inside[td_i] ? (inside[td_i] && inside_2 ? table[i_5 * 64 + (td + td_i * 16)] : 0.0f) * w_2 : 0.0f;
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                acc[td_i] += inside[td_i] ? (inside[td_i] && tk_2 + tk_i * 32 < i ? table[(int)i_3[tk_i] * 64 + (td + td_i * 16)] : 0.0f) * w_2[tk_i] : 0.0f;
+            }
         }
     }
     #pragma unroll

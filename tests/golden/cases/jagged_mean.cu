@@ -1,25 +1,12 @@
 // jagged_mean from jagged_mean.tile, compiled by tilec 0.1.0
 // T = f32, I = i64, M = 100; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
-//   tf: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
+//   tf: block 128 = vector 1 x lanes 32 x warps 1 x registers 4
 //   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
 //   grid tb; strategy rows; peel true; late true; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
-}
-
-static __device__ __forceinline__ int tile_maxi_i32(int a, int b) {
-    return a > b ? a : b;
-}
-
-static __device__ __forceinline__ int tile_max_lanes_i32(int v, const int count, const int step) {
-    #pragma unroll
-    for (int o = count / 2 * step; o >= step; o /= 2) {
-        const int other = __shfl_xor_sync(0xffffffffu, v, o);
-        v = tile_maxi_i32(v, other);
-    }
-    return v;
 }
 
 static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
@@ -51,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[2048];
+    __shared__ __align__(16) unsigned char tile_shared[8192];
     const int tf_t = lane;
     const int tk_t = warp;
     const int tb = (int)blockIdx.x;
@@ -67,23 +54,44 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
     const long long length = offsets[tb + 1] - start;
     const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
     const int i = (int)tile_clampi_i64((long long)features[tb], -2146435071LL, 2146435071LL);
+    const int tk_full = length_2 - length_2 % 128;
     const bool inside = length_2 > 0;
     const float length_3 = (float)length;
     const int start_2 = (int)start;
-    for (int tf0 = 0; tf0 < i; tf0 += 32) {
+    for (int tf0 = 0; tf0 < i; tf0 += 128) {
         const int tf = tf0 + tf_t;
-        const bool inside_2 = tf < i;
-        int i_2 = inside_2 ? length_2 : (-2147483647 - 1);
-        float acc = 0.0f;
-        i_2 = tile_max_lanes_i32(i_2, 32, 1);
-        for (int tk0 = 0; tk0 < i_2; tk0 += 128) {
+        bool inside_2[4];
+        float acc[4];
+        #pragma unroll
+        for (int tf_i = 0; tf_i < 4; ++tf_i) {
+            inside_2[tf_i] = tf + tf_i * 32 < i;
+            acc[tf_i] = 0.0f;
+        }
+        for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
             const int tk = tk0 + tk_t;
             #pragma unroll
-            for (int tk_i = 0; tk_i < 8; ++tk_i) {
-                acc += inside_2 && tk + tk_i * 16 < length_2 ? x[(start_2 + (tk + tk_i * 16)) * 100 + tf] : 0.0f;
+            for (int tf_i = 0; tf_i < 4; ++tf_i) {
+                #pragma unroll
+                for (int tk_i = 0; tk_i < 8; ++tk_i) {
+                    acc[tf_i] += inside_2[tf_i] ? x[(start_2 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                }
             }
         }
-        tile_sum_warps_f32(&acc, 1, tile_shared, 16, 1);
-        if ((thread & 480) == 0 && inside_2) out[tb * 100 + tf] = inside ? acc / length_3 : 0.0f;
+        if (tk_full < length_2) {
+            const int tk0_2 = tk_full;
+            const int tk_2 = tk0_2 + tk_t;
+            #pragma unroll
+            for (int tf_i = 0; tf_i < 4; ++tf_i) {
+                #pragma unroll
+                for (int tk_i = 0; tk_i < 8; ++tk_i) {
+                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_2 ? x[(start_2 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                }
+            }
+        }
+        tile_sum_warps_f32(&acc[0], 4, tile_shared, 16, 1);
+        #pragma unroll
+        for (int tf_i = 0; tf_i < 4; ++tf_i) {
+            if ((thread & 480) == 0 && inside_2[tf_i]) out[tb * 100 + (tf + tf_i * 32)] = inside ? acc[tf_i] / length_3 : 0.0f;
+        }
     }
 }
