@@ -8,7 +8,7 @@
 
 #include "runtime/data.h"
 
-enum { FEW_ELEMENTS = 32 };
+enum { FEW_ELEMENTS = 32, LOOKS_MOST = 10000 };
 
 static double roundoff(enum ir_type type)
 {
@@ -126,6 +126,25 @@ static double badness(const struct element *element)
     return element->tolerance > 0 ? element->error / element->tolerance : INFINITY;
 }
 
+// Where rows differ much in length, one long row's sums are far larger than the RMS of all. So what differs by that may
+// still be right by the RMS of its own neighbours along the last axis, where that is larger.
+static void look_again(const struct measure *measure, const struct ir_tensor *reference, int64_t index, const struct compare_options *options,
+                       struct element *element)
+{
+    int64_t width = reference->rank > 1 ? reference->shape[reference->rank - 1] : 0, begin = width ? index / width * width : 0;
+    double squares = 0, size = fabs(tensor_get(reference, index).number);
+    if (width < FEW_ELEMENTS || !isfinite(element->error) || !ir_type_is_float(reference->type)) return;
+    for (int64_t i = 0; i < width; i++) {
+        double value = tensor_get(reference, begin + i).number;
+        if (isfinite(value)) squares += value * value;
+    }
+    double computing = roundoff(ir_type_compute(measure->type)), scale = options->scale > 0 ? options->scale : 1;
+    double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
+    double allowed = measure->relative * size + scale * (16 + 4 * sqrt(length)) * computing * sqrt(squares / (double)width);
+    if (allowed > element->tolerance) element->tolerance = allowed;
+    if (element->error <= element->tolerance) element->why = NULL;
+}
+
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options)
 {
@@ -136,6 +155,7 @@ struct comparison compare_tensors(const struct ir_tensor *value, const struct ir
     for (int64_t i = 0; i < count; i++) {
         if (measure.sampled && tensor_is_poison(reference, i)) continue;
         struct element element = compare_element(&measure, value, reference, i);
+        if (element.why && result.wrong < LOOKS_MOST) look_again(&measure, reference, i, options, &element);
         result.compared++;
         result.wrong += element.why != NULL;
         if (badness(&element) <= worst) continue;

@@ -206,7 +206,8 @@ struct comparison {
 // Floating elements may differ by
 //   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
 // of what it computes in,
-// RMS that of the reference's finite elements. NaN and infinities must agree; integers too; poison must stay poison.
+// RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, if
+// that is larger. NaN and infinities must agree; integers too; poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);
 // "largest error 1.2e-07 (tolerance 3e-06) at out[3, 17]: 1.5, reference 1.4999999"

@@ -155,7 +155,8 @@ static void check_limit(struct driver *driver, struct tune_worker *worker)
 static void propose(struct driver *driver)
 {
     struct tune_job *job = driver->job;
-    while (job->search && !driver->closed && driver->phase == PHASE_ROWS && driver->open < 2 * driver->compiler_count) {
+    bool wanted = driver->phase == PHASE_ROWS || driver->phase == PHASE_REFERENCE;
+    while (job->search && !driver->closed && wanted && driver->open < 2 * driver->compiler_count) {
         struct config *config = job->rows->count < job->rows->limit ? search_next(job->search, job->rows) : NULL;
         if (!config) {
             driver->closed = true;

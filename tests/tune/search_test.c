@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search: what it proposes fits the kernel and is never the same twice, begins with the default, is the same for the
+// same outcomes, goes through a small space whole, and finds better configs than chance with as many tries. Times here are
+// a formula of the config.
+#include "runtime/search.h"
+#include "tests/tune/fixture.h"
+
+static struct search_facts facts = {.registers_per_multiprocessor = 65536};
+
+static void set_time(struct tune_rows *rows, int index, double milliseconds)
+{
+    rows->items[index].stage = STAGE_DONE;
+    rows->items[index].result.status = TUNE_OK;
+    rows->items[index].result.median = milliseconds;
+}
+
+// A landscape with one best place: so many threads, so many elements each, a wide vector, and a penalty for the rest.
+static double landscape(const struct config *config)
+{
+    double time = 1, warps = 1, elements = 1;
+    for (int i = 0; i < config->axis_count; i++) {
+        const struct config_axis *axis = &config->axes[i];
+        warps *= axis->warps;
+        elements *= (double)axis->block / (axis->lanes * axis->warps);
+        time *= 1 + 0.05 * fabs(log2(axis->lanes) - (i == config->axis_count - 1 ? 4 : 1));
+        time *= 1 + 0.02 * fabs(log2(axis->unroll) - 1);
+    }
+    return time * (1 + 0.2 * fabs(log2(warps) - 3)) * (1 + 0.1 * fabs(log2(elements) - 3)) * (config->peel ? 1 : 1.1);
+}
+
+static double best_of_search(struct arena *arena, const struct ir_kernel *kernel, uint64_t seed, int tries)
+{
+    struct tune_rows rows = tune_rows_new(arena, tries);
+    struct search *search = search_new(arena, kernel, seed, &facts);
+    double best = INFINITY;
+    for (int i = 0; i < tries; i++) {
+        struct config *config = search_next(search, &rows);
+        if (!config) break;
+        double time = landscape(config);
+        set_time(&rows, tune_rows_add(&rows, config, tune_config_text(arena, kernel, config), NULL), time);
+        best = fmin(best, time);
+    }
+    return best;
+}
+
+static double best_of_chance(struct arena *arena, const struct ir_kernel *kernel, uint64_t seed, int tries)
+{
+    double best = landscape(config_default(arena, kernel));
+    for (int i = 1; i < tries; i++) best = fmin(best, landscape(config_random(arena, kernel, &seed)));
+    return best;
+}
+
+static void proposals(struct unit *unit)
+{
+    enum { COUNT = 300 };
+    struct fixture fixture;
+    const char *texts[COUNT];
+    if (!CHECK(unit, fixture_begin(&fixture))) return;
+    const struct ir_kernel *kernel = fixture.bound.kernel;
+    for (int round = 0; round < 2; round++) {
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT);
+        struct search *search = search_new(fixture.arena, kernel, 7, &facts);
+        for (int i = 0; i < COUNT; i++) {
+            struct config *config = search_next(search, &rows);
+            if (!CHECK(unit, config != NULL)) break;
+            const char *text = tune_config_text(fixture.arena, kernel, config);
+            CHECK(unit, config_check(fixture.arena, kernel, config).ok);
+            if (i == 0) CHECK_TEXT(unit, text, tune_config_text(fixture.arena, kernel, config_default(fixture.arena, kernel)));
+            for (int j = 0; j < i; j++) CHECK(unit, strcmp(rows.items[j].text, text) != 0);
+            if (round == 0) texts[i] = text;
+            else CHECK_TEXT(unit, text, texts[i]);
+            set_time(&rows, tune_rows_add(&rows, config, text, NULL), landscape(config));
+        }
+    }
+    fixture_end(&fixture);
+}
+
+// Rows without times teach nothing, and do no harm.
+static void nothing_works(struct unit *unit)
+{
+    struct fixture fixture;
+    if (!CHECK(unit, fixture_begin(&fixture))) return;
+    struct tune_rows rows = tune_rows_new(fixture.arena, 60);
+    struct search *search = search_new(fixture.arena, fixture.bound.kernel, 3, &facts);
+    for (int i = 0; i < 60; i++) {
+        struct config *config = search_next(search, &rows);
+        if (!CHECK(unit, config != NULL)) break;
+        int row = tune_rows_add(&rows, config, tune_config_text(fixture.arena, fixture.bound.kernel, config), NULL);
+        rows.items[row].stage = STAGE_DONE;
+        rows.items[row].result.status = TUNE_SKIPPED_LOWERING;
+    }
+    fixture_end(&fixture);
+}
+
+static void better_than_chance(struct unit *unit)
+{
+    enum { TRIES = 80, SEEDS = 12 };
+    struct fixture fixture;
+    double search = 0, chance = 0;
+    if (!CHECK(unit, fixture_begin(&fixture))) return;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        search += log(best_of_search(fixture.arena, fixture.bound.kernel, seed, TRIES));
+        chance += log(best_of_chance(fixture.arena, fixture.bound.kernel, seed, TRIES));
+    }
+    printf("# geometric mean of the best of %d tries: search %g, chance %g\n", TRIES, exp(search / SEEDS), exp(chance / SEEDS));
+    CHECK(unit, search < chance);
+    fixture_end(&fixture);
+}
+
+static void statuses_have_names(struct unit *unit)
+{
+    for (int i = 0; i < TUNE_STATUS_COUNT; i++) {
+        enum tune_status found = TUNE_WAITING;
+        CHECK(unit, tune_status_named(tune_status_name((enum tune_status)i), &found) && (int)found == i);
+    }
+    enum tune_status none;
+    CHECK(unit, !tune_status_named("fine", &none) && !tune_status_named(NULL, &none));
+}
+
+static void the_best_in_order(struct unit *unit)
+{
+    struct tune_rows rows = tune_rows_new(unit->arena, 8);
+    static const double times[] = {5, 3, 0, 4, 1, 3, 0, 2};
+    static const int wanted[] = {4, 7, 1, 5};
+    static const struct config config;
+    int best[4];
+    for (int i = 0; i < 8; i++) {
+        tune_rows_add(&rows, times[i] > 0 ? &config : NULL, "", "none");
+        if (times[i] > 0) set_time(&rows, i, times[i]);
+    }
+    CHECK_NUMBER(unit, tune_rows_best(&rows, 4, best), 4);
+    for (int i = 0; i < 4; i++) CHECK_NUMBER(unit, best[i], wanted[i]);
+    CHECK_NUMBER(unit, tune_rows_add(&rows, &config, "", NULL), -1);
+}
+
+int main(void)
+{
+    static const struct unit_test tests[] = {
+        {"proposals", proposals},
+        {"nothing works", nothing_works},
+        {"better than chance", better_than_chance},
+        {"statuses have names", statuses_have_names},
+        {"the best in order", the_best_in_order},
+    };
+    return unit_run(tests, (int)(sizeof tests / sizeof *tests));
+}
