@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tilec tune` as its users see it: on the CPU with real compiles and times, and with a worker that fails as it is told.
+
+    program_test.py TILEC WORKER FAKE-WORKER SOURCE-ROOT
+
+No test depends on how fast anything is: limits are generous, and what hangs hangs for good.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "house"))
+from tap import Tap
+
+tilec, worker, fake, root = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+example = [str(root / "examples/jagged_sum.tile"), "--kernel", "jagged_sum", "--dim", "B=20", "--dim", "M=8", "--dim", "nnz=total(offsets)",
+           "--arg", "x=randn", "--arg", "offsets=offsets(uniform(0,20))"]
+in_place = """kernel up(inout x: f32[n]) {
+    for t in tile(n) {
+        x[t] = x[t] + 1;
+    }
+}
+"""
+
+
+class Place:
+    """A folder with a cache of its own, for one test."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="tilec-test-")
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "tmp").mkdir()
+        self.environment = dict(os.environ, TILEC_CACHE_DIR=str(self.path / "cache"), TMPDIR=str(self.path / "tmp"), TILEC_WORKER=str(worker))
+        for name in ("TILEC_SKIP_CACHE", "TILEC_FORCE_AUTOTUNE", "TILEC_ASSERT_CACHE_HIT", "TILEC_AUTOTUNE_EFFORT",
+                     "TILEC_AUTOTUNE_BUDGET_SECONDS", "CC"):
+            self.environment.pop(name, None)
+
+    def tune(self, *arguments, base=example, **environment):
+        command = [str(tilec), "tune", *base, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env={**self.environment, **environment}, cwd=self.path)
+
+    def start(self, *arguments, base=example, **environment):
+        return subprocess.Popen([str(tilec), "tune", *base, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**self.environment, **environment}, cwd=self.path)
+
+    def rows(self):
+        return json.loads((self.path / "rows.json").read_text())
+
+    def clean(self):
+        """Nothing is left of the tune's own folders."""
+        return not list((self.path / "tmp").iterdir())
+
+
+def processes_with(text):
+    """The processes whose environment holds a text: all that came of one test."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int(entry.name) != os.getpid() and text.encode() in (entry / "environ").read_bytes():
+                if (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                    found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+def configs(place, *entries):
+    path = place.path / "list.json"
+    path.write_text(json.dumps(list(entries)))
+    return ["--configs", str(path), "--results", str(place.path / "rows.json")]
+
+
+plain = {"format": 1, "kernel": "jagged_sum"}
+serial = {"format": 1, "axes": {"tk": {"block": 1, "lanes": 1, "warps": 1}}}
+too_many_warps = {"format": 1, "axes": {"tk": {"block": 8192, "lanes": 1, "warps": 64}}}
+
+
+def test_list(tap):
+    place = Place()
+    done = place.tune(*configs(place, plain, 17, serial, {"format": 1, "kernel": "other"}, plain, too_many_warps, None), "-o", "best.json")
+    rows = place.rows()
+    tap.check(done.returncode == 0, "a list ends with 0 if one config is ok", [done.stderr])
+    tap.check([row["status"] for row in rows] == ["ok", "skipped: config", "ok", "skipped: config", "ok", "skipped: config", "skipped: config"],
+              "results are in the order of the list, malformed entries in their places", [str(rows)])
+    tap.check([row["row"] for row in rows] == list(range(7)), "rows are numbered")
+    tap.check(all(row["reason"] for row in rows if row["status"] != "ok"), "failures have reasons")
+    tap.check(all((row["status"] == "ok") == isinstance(row["median_ms"], float) for row in rows), "a time for what is ok, and for nothing else")
+    tap.check(rows[0]["config"] == rows[4]["config"] and rows[1]["config"] == "17", "duplicates stay, and what was given is shown")
+    best = json.loads((place.path / "best.json").read_text())
+    fastest = min((row for row in rows if row["status"] == "ok"), key=lambda row: row["median_ms"])
+    tap.check(best == fastest["config"], "-o has the config of the fastest row")
+    tap.check(place.clean(), "no temporary files are left")
+    bad = place.path / "bad.json"
+    for text in ("", "{}", "[", "7", "[]"):
+        bad.write_text(text)
+        done = place.tune("--configs", str(bad))
+        tap.check(done.returncode == 2, f"a list that is {text or 'empty'!r} is refused")
+
+
+def test_search(tap):
+    place = Place()
+    done = place.tune("--count", "5", "--seed", "3", "--results", "rows.json", "--json")
+    answer, rows = json.loads(done.stdout), place.rows()
+    tap.check(done.returncode == 0 and len(rows) == 5 and answer["rows"] == 5, "a search of so many configs", [done.stderr])
+    tap.check(len({json.dumps(row["config"]) for row in rows}) == 5, "all of them different")
+    again = place.tune("--seed", "3", "--json")
+    second = json.loads(again.stdout)
+    tap.check(second["cached"] and second["config"] == answer["config"], "a second tune takes the best from the cache")
+    run = subprocess.run([str(tilec), "run", *example, "--seed", "3", "--check", "--json"], capture_output=True, text=True, env=place.environment)
+    tap.check(run.returncode == 0, "run takes it too, and is right", [run.stderr])
+    forced = place.tune("--count", "2", "--seed", "3", "--force-autotune", "--json")
+    tap.check(not json.loads(forced.stdout)["cached"], "--force-autotune searches all the same")
+    one = place.tune("--effort", "none", "--skip-cache", "--json")
+    tap.check(json.loads(one.stdout)["rows"] == 1, "--effort none tries the default alone")
+    table = place.tune("--effort", "none", "--skip-cache")
+    tap.check("registers" in table.stdout and "1  ok" in table.stdout, "the table is on standard output", [table.stdout])
+
+
+def test_in_place(tap):
+    place = Place()
+    (place.path / "up.tile").write_text(in_place)
+    entries = [{"format": 1}, {"format": 1, "axes": {"t": {"block": 64, "warps": 1}}},
+               {"format": 1, "axes": {"t": {"block": 4, "lanes": 1, "vector": 1, "warps": 1}}}]
+    base = [str(place.path / "up.tile"), "--arg", "x=zeros", "--dim", "n=1000"]
+    done = place.tune(*configs(place, *entries), base=base)
+    tap.check([row["status"] for row in place.rows()] == ["ok"] * 3, "what is updated in place starts anew for each config",
+              [done.stdout, done.stderr])
+
+
+def test_nothing_works(tap):
+    place = Place()
+    done = place.tune(*configs(place, plain, serial, plain), TILEC_WORKER=str(fake), TILEC_TEST_FAULTS="wlQ")
+    tap.check(done.returncode == 4, "4 if nothing is ok", [done.stderr])
+    tap.check([row["status"] for row in place.rows()] == ["failed: wrong-result", "skipped: lowering", "failed: crash"], "with all rows written")
+    lines = ("1  failed: wrong-result", "1  skipped: lowering", "1  failed: crash")
+    tap.check(all(line in done.stdout for line in lines), "and the histogram of reasons", [done.stdout])
+
+
+def test_journal(tap):
+    place = Place()
+    arguments = configs(place, plain, serial, plain, serial)
+    whole = place.tune(*arguments, "--journal", "journal")
+    rows, text = place.rows(), (place.path / "journal").read_bytes()
+    tap.check(whole.returncode == 0 and text.count(b'{"started"') == 4, "a row is noted before the work on it", [whole.stderr])
+    again = place.tune(*arguments, "--journal", "journal", CC="/nonexistent")
+    tap.check(place.rows() == rows, "a tune that is whole in the journal does nothing again", [again.stdout, again.stderr])
+    (place.path / "journal").write_bytes(text[: len(text) // 2])
+    place.tune(*arguments, "--journal", "journal")
+    tap.check([row["status"] for row in place.rows()] == ["ok"] * 4, "half a journal is gone on from")
+    other = place.tune(*configs(place, serial), "--journal", "journal")
+    tap.check(other.returncode == 2 and "journal" in other.stderr, "the journal of another list is refused", [other.stderr])
+
+
+def hanging_compiler(place):
+    script = place.path / "compiler"
+    script.write_text(f"#!/bin/sh\ntouch {place.path}/compiling\nexec sleep 1000000\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def wait_for(condition):
+    while not condition():
+        time.sleep(0.02)
+
+
+def test_hanging_compiler(tap):
+    place = Place()
+    done = place.tune(*configs(place, plain, serial), "--compile-limit", "1", CC=hanging_compiler(place))
+    tap.check(done.returncode == 4 and [row["status"] for row in place.rows()] == ["skipped: compile-timeout"] * 2,
+              "a compiler that never returns costs its config its limit", [done.stdout, done.stderr])
+    tap.check(not processes_with(place.environment["TILEC_CACHE_DIR"]) and place.clean(), "and no process is left")
+
+
+def test_interrupt(tap):
+    place = Place()
+    tune = place.start(*configs(place, plain, serial, plain), "--jobs", "1", CC=hanging_compiler(place))
+    wait_for((place.path / "compiling").exists)
+    tune.send_signal(signal.SIGINT)
+    out, error = tune.communicate()
+    tap.check(tune.returncode == 130, "an interrupt ends with 130", [error])
+    tap.check([row["status"] for row in place.rows()] == ["skipped: interrupted"] * 3, "with all rows written")
+    tap.check(not processes_with(place.environment["TILEC_CACHE_DIR"]) and place.clean(), "and no process is left")
+
+
+def test_killed_workers(tap):
+    """A compiling worker is killed while its compiler hangs; then the driver itself is."""
+    place = Place()
+    compiler = hanging_compiler(place)
+    tune = place.start(*configs(place, plain), "--jobs", "1", CC=compiler)
+    wait_for((place.path / "compiling").exists)
+    mark = place.environment["TILEC_CACHE_DIR"]
+    killed = [process for process in processes_with(mark)
+              if program_of(process) == worker and processes_of(process)]
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    out, error = tune.communicate()
+    tap.check(len(killed) == 1 and [(row["status"], row["code"]) for row in place.rows()] == [("skipped: compile-crash", 9)],
+              "a worker that is killed costs the config it had", [out, error, str(killed)])
+    (place.path / "compiling").unlink()
+    tune = place.start(*configs(place, plain), "--jobs", "1", CC=compiler)
+    wait_for((place.path / "compiling").exists)
+    tune.kill()
+    tune.communicate()
+    wait_for(lambda: not [process for process in processes_with(mark) if program_of(process) == worker])
+    tap.check(True, "workers end with their driver")
+    for process in processes_with(mark):
+        os.kill(process, signal.SIGKILL)  # the compiler that hangs, which no one is left to end
+
+
+def program_of(process):
+    try:
+        return pathlib.Path(os.readlink(f"/proc/{process}/exe"))
+    except OSError:
+        return None
+
+
+def processes_of(parent):
+    """The children of a process."""
+    try:
+        return pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    except OSError:
+        return []
+
+
+def test_usage(tap):
+    place = Place()
+    cases = [(["--device", "tpu"], 2, "no device tpu"), (["--budget", "soon"], 2, "budget"), (["--count", "x"], 2, "count"),
+             (["--effort", "huge"], 2, "effort"), (["--run-limit", "0"], 2, "run-limit"),
+             (["--results", "/nonexistent/rows", "--effort", "none"], 1, "write")]
+    for arguments, code, words in cases:
+        done = place.tune(*arguments)
+        tap.check(done.returncode == code and words in done.stderr, f"{' '.join(arguments)} ends with {code}", [str(done.returncode), done.stderr])
+    done = place.tune(TILEC_WORKER="/nonexistent")
+    tap.check(done.returncode == 3 and "/nonexistent" in done.stderr, "a worker program that isn't there is missing", [done.stderr])
+
+
+class Quiet(Tap):
+    """Complaints are for what fails."""
+
+    def check(self, good, name, complaints=()):
+        super().check(good, name, () if good else [line for text in complaints for line in str(text).splitlines()])
+
+
+def main():
+    tap = Quiet()
+    for test in (test_list, test_search, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
+                 test_killed_workers, test_usage):
+        test(tap)
+    tap.end()
+
+
+main()
