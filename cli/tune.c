@@ -47,7 +47,7 @@ static int is_interrupted(void *data)
 
 struct progress {
     bool terminal;
-    bool drawn;
+    bool drawn, begun;
     double told;  // seconds at which a line was last printed
 };
 
@@ -101,6 +101,9 @@ static void show_progress(void *data, const struct tilec_tune_progress *progress
 {
     struct progress *state = data;
     char line[LINE_WIDTH];
+    if (!state->begun)
+        fprintf(stderr, "%d compiling processes, at most %lld MiB of memory\n", progress->compilers, (long long)(progress->peak_bytes >> 20));
+    state->begun = true;
     if (state->terminal) {
         draw(state, progress);
         return;

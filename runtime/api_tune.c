@@ -26,6 +26,7 @@ struct tilec_tune {
     struct journal journal;
     bool cuda;
     int ordinal, resumed;
+    int64_t peak_bytes;
     bool searches, done;
     struct config_key key;
     const struct config *best;      // NULL: none
@@ -143,7 +144,7 @@ static struct status fit_memory(tilec_tune *tune, int *compilers)
 {
     int64_t room = tune_free_memory(), need = 0;
     for (*compilers = compilers_here(tune); *compilers > 0; --*compilers) {
-        need = tune_peak_memory(&tune->bound, NULL, *compilers);
+        need = tune->peak_bytes = tune_peak_memory(&tune->bound, *compilers);
         if (need <= room) return STATUS_OK;
     }
     return status_failed(tune->arena, "launch.memory", "the tune would take %lld MiB at its peak, and %lld MiB of memory are free",
@@ -154,7 +155,7 @@ static void adapt_progress(void *data, const struct tune_progress *progress)
 {
     const tilec_tune *tune = data;
     const struct tilec_tune_progress told = {progress->done, progress->total, progress->ok, progress->seconds,
-                                             progress->left, progress->best, progress->phase};
+                                             progress->left, progress->best, progress->phase, tune->job.compilers, tune->peak_bytes};
     tune->options->progress(tune->options->data, &told);
 }
 

@@ -20,12 +20,14 @@ struct search {
     const struct ir_kernel *kernel;
     struct search_facts facts;
     struct config_space *space;
+    struct search_model model;
     uint64_t state;
     // Texts of what was proposed, or was there: an open hash table.
     const char **seen;
     int seen_count, seen_size, rows_seen;
     int64_t whole;      // of a small space: how many there are; else 0
     int64_t place;      // how many of them were gone through
+    int strategies;     // how many combinations of strategy and size of piece were
 };
 
 // ---------------------------------------------------------------------------------------------- chance
@@ -227,10 +229,9 @@ struct candidate {
 static struct config *pick(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
     int elites[ELITES], count = tune_rows_best(rows, ELITES, elites), found = 0;
-    struct search_model model;
     struct candidate best = {NULL, INFINITY};
     bool blind = draw_below(search, 8) == 0;
-    search_learn(arena, rows, &model);
+    search_learn(search->arena, rows, &search->model);
     for (int i = 0; i < ATTEMPTS && found < POOL; i++) {
         struct search_features features;
         struct config *config = breed(search, arena, rows, elites, count);
@@ -238,7 +239,7 @@ static struct config *pick(struct search *search, struct arena *arena, const str
         found++;
         search_describe(config, &features);
         double prior = search_prior(config, &search->facts);
-        double score = blind ? 0 : model.count ? search_predict(&model, &features) + 0.1 * prior : prior;
+        double score = blind ? 0 : search->model.count ? search_predict(&search->model, &features) + 0.1 * prior : prior;
         if (score < best.score) best = (struct candidate){config, score};
         if (blind) break;
     }
@@ -297,11 +298,39 @@ struct search *search_new(struct arena *arena, const struct ir_kernel *kernel, u
     return search;
 }
 
+static int knob_named(const struct search *search, const char *path)
+{
+    for (int i = 0; i < search->space->knob_count; i++)
+        if (strcmp(search->space->knobs[i].path, path) == 0) return i;
+    return -1;
+}
+
+// The default config under each other strategy for jagged loops, with every second size of piece: which strategy is right
+// depends on the rows' lengths more than anything else does, so all are tried at once.
+static struct config *next_strategy(struct search *search, struct arena *arena, const struct config *standard)
+{
+    int strategy = knob_named(search, "strategy"), chunk = knob_named(search, "chunk");
+    if (strategy < 0) return NULL;
+    int sizes = chunk < 0 ? 1 : search->space->knobs[chunk].choice_count, all = search->space->knobs[strategy].choice_count * sizes;
+    for (; search->strategies < all; search->strategies++) {
+        int *choices = ARENA_ARRAY(arena, int, search->space->knob_count + 1);
+        for (int i = 0; i < search->space->knob_count; i++) choices[i] = -1;
+        choices[strategy] = search->strategies / sizes;
+        if (chunk >= 0) choices[chunk] = search->strategies % sizes;
+        if (search->strategies % sizes % 2) continue;
+        struct config *config = with_choices(search, arena, standard, choices);
+        if (config && is_new(search, arena, config)) return config;
+    }
+    return NULL;
+}
+
 static struct config *choose(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
     struct config *standard = config_default(arena, search->kernel);
     if (is_new(search, arena, standard)) return standard;
     if (search->whole) return next_of_whole(search, arena);
+    struct config *other = next_strategy(search, arena, standard);
+    if (other) return other;
     if (rows->count < FIRST_ROWS && rows->count % 2) {  // neighbours of the default, before much else is known
         for (int i = 0; i < ATTEMPTS; i++) {
             struct config *moved = move(search, arena, standard);

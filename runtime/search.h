@@ -14,10 +14,13 @@ struct search_features {
 };
 void search_describe(const struct config *config, struct search_features *features);
 
-// log2 of the time of a config, learnt from the rows that have one.
+// log2 of the time of a config, learnt from the rows that have one. Rows are looked at once, when they are done.
 struct search_model {
     int count;                // of features; 0: nothing learnt yet
     double weights[MODEL_FEATURES_MOST];
+    int size, known;          // of the sums below: features, and rows that are in them
+    double *matrix, *right;
+    bool *learnt;             // by row
 };
 void search_learn(struct arena *arena, const struct tune_rows *rows, struct search_model *model);
 double search_predict(const struct search_model *model, const struct search_features *features);

@@ -6,6 +6,7 @@
 // close to their mean. The prior is what is known of GPUs beforehand: blocks of 128 to 512 threads, as many elements per
 // thread as registers bear.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/search.h"
@@ -98,30 +99,38 @@ static void add_row(const struct search_features *features, double time, double 
     }
 }
 
-void search_learn(struct arena *arena, const struct tune_rows *rows, struct search_model *model)
+static void look_at_rows(struct arena *arena, const struct tune_rows *rows, struct search_model *model)
 {
     struct search_features features;
-    int known = 0, size = 0;
-    double *matrix = NULL, *right = NULL;
-    model->count = 0;
+    if (!model->learnt) model->learnt = ARENA_ARRAY(arena, bool, rows->limit + 1);
     for (int i = 0; i < rows->count; i++) {
         const struct tune_row *row = &rows->items[i];
-        if (row->result.status != TUNE_OK || !row->config) continue;
+        if (model->learnt[i] || row->result.status != TUNE_OK || !row->config) continue;
+        model->learnt[i] = true;
         search_describe(row->config, &features);
-        if (!matrix) {
-            size = features.count;
-            matrix = ARENA_ARRAY(arena, double, size * size);
-            right = ARENA_ARRAY(arena, double, size);
+        if (!model->matrix) {
+            model->size = features.count;
+            model->matrix = ARENA_ARRAY(arena, double, model->size * model->size);
+            model->right = ARENA_ARRAY(arena, double, model->size);
         }
-        add_row(&features, log2(row->result.median), matrix, right);
-        known++;
+        if (features.count != model->size) continue;
+        add_row(&features, log2(row->result.median), model->matrix, model->right);
+        model->known++;
     }
-    if (known < LEAST_ROWS) return;
-    for (int i = 1; i < size; i++) matrix[i * size + i] += ridge;  // not the constant
+}
+
+void search_learn(struct arena *arena, const struct tune_rows *rows, struct search_model *model)
+{
+    look_at_rows(arena, rows, model);
+    model->count = 0;
+    double *matrix = model->known < LEAST_ROWS ? NULL : malloc(sizeof *matrix * (size_t)(model->size * model->size));
+    if (!matrix) return;
+    memcpy(matrix, model->matrix, sizeof *matrix * (size_t)(model->size * model->size));
+    memcpy(model->weights, model->right, sizeof *model->weights * (size_t)model->size);
+    for (int i = 1; i < model->size; i++) matrix[i * model->size + i] += ridge;  // not the constant
     matrix[0] += 1e-9;
-    if (!solve(matrix, right, size)) return;
-    model->count = size;
-    memcpy(model->weights, right, sizeof *right * (size_t)size);
+    if (solve(matrix, model->weights, model->size)) model->count = model->size;
+    free(matrix);
 }
 
 double search_predict(const struct search_model *model, const struct search_features *features)

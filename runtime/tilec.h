@@ -259,6 +259,8 @@ struct tilec_tune_progress {
     double seconds, left;         // left: until the budget, or the list, is done; negative: not known
     double best;                  // ms; infinite: none yet
     const char *phase;            // "reference", "tuning", "timing the best again"
+    int compilers;                // processes that compile
+    int64_t peak_bytes;           // of memory, at most, as far as can be told beforehand
 };
 struct tilec_tune_options {
     struct tilec_run_options run; // arguments, device ("cpu", "cuda", "cuda:1"), cache with effort and budget

@@ -14,8 +14,9 @@ struct tune_prepared {
 };
 struct status tune_prepare(struct arena *arena, const struct bind_request *request, struct bound *bound, struct tune_prepared *prepared);
 
-// Memory that a tune takes at its peak, in bytes: the tensors thrice (arguments, file, device worker) and the workers.
-int64_t tune_peak_memory(const struct bound *bound, const struct tune_prepared *prepared, int compilers);
+// Memory that a tune takes at its peak, in bytes: the tensors four times (arguments, references, file, device worker) and
+// the workers.
+int64_t tune_peak_memory(const struct bound *bound, int compilers);
 int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
 
 // The table at the end: the ten best, then how many of each other outcome, with an example of each reason.

@@ -71,12 +71,12 @@ static void add_best(struct text *out, const struct tune_rows *rows)
     int best[BEST_SHOWN];
     int count = tune_rows_best(rows, BEST_SHOWN, best);
     if (count == 0) return;
-    text_add(out, "   row        ms  +- ms   registers  spills  shared  config\n");
+    text_add(out, "   row        ms    +- ms   registers  spills  shared  config\n");
     for (int i = 0; i < count; i++) {
         const struct tune_row *row = &rows->items[best[i]];
         text_printf(out, "%6d  ", best[i]);
         add_fixed(out, row->result.median, 4, 8);
-        add_fixed(out, row->result.spread, 4, 8);
+        add_fixed(out, row->result.spread, 4, 10);
         add_count(out, row->result.registers, 10);
         add_count(out, row->result.spill_bytes, 8);
         add_count(out, row->result.shared_bytes, 8);
@@ -135,10 +135,10 @@ int64_t tune_free_memory(void)
     return kibibytes > 0 && kibibytes < INT64_MAX / 1024 ? kibibytes * 1024 : INT64_MAX;
 }
 
-int64_t tune_peak_memory(const struct bound *bound, const struct tune_prepared *prepared, int compilers)
+int64_t tune_peak_memory(const struct bound *bound, int compilers)
 {
     const int64_t compiler = (int64_t)192 << 20, device = (int64_t)512 << 20;
     int64_t tensors = 0;
     for (int i = 0; i < bound->kernel->param_count; i++) tensors += (int64_t)bound->tensors[i].bytes;
-    return 2 * tensors + (prepared ? prepared->work.file_bytes : 2 * tensors) + compilers * compiler + device;
+    return 4 * tensors + compilers * compiler + device;
 }

@@ -149,8 +149,9 @@ static void unload(struct measuring *measuring, void *program)
 
 static bool answer_failure(struct measuring *measuring, int row, const struct status *status, int sample)
 {
-    // After a failed launch the context is gone; and whoever wrote beyond its outputs may have hit anything.
-    bool lost = strncmp(status->code, "launch.", 7) == 0 || strncmp(status->code, "device.", 7) == 0 || strcmp(status->code, "check.guard") == 0;
+    // After a failed launch the context is gone; whoever wrote beyond its outputs may have hit anything.
+    bool lost = strncmp(status->code, "launch.", 7) == 0 || strncmp(status->code, "device.", 7) == 0 || strncmp(status->code, "memory.", 7) == 0 ||
+                strcmp(status->code, "check.guard") == 0;
     int number = measuring->device->target->raw_code ? measuring->device->target->raw_code(measuring->device) : 0;
     if (sample < 0) return worker_failed(measuring->socket, row, status, number, lost).ok && !lost;
     struct text text = {0};
