@@ -4,6 +4,7 @@
 #define TILEC_LOWERING_CHUNKS_H
 
 #include "lowering/pass.h"
+#include "lowering/rescaled.h"
 
 enum { MAX_PHASES = 8, MAX_CARRIED = 16 };
 
@@ -17,9 +18,7 @@ struct phase {          // a jagged loop along the rows
     struct ir_op *loop;
     enum join join;
     enum ir_reduction reductions[MAX_CARRIED];
-    int highest, total;                // JOIN_RESCALED: slots
-    struct ir_value *top, *summand;    // JOIN_RESCALED: the new maximum; what is summed (of the element and `base`)
-    struct ir_op *max_step, *sum_step; // the reductions
+    struct rescaled pair;              // JOIN_RESCALED
     int partials[MAX_CARRIED], kept[MAX_CARRIED];  // workspace parameters
     bool keeps;         // later launches need the results
 };

@@ -9,7 +9,7 @@
 // Inner loops first, so that nested accumulations cross once, outside of all of them.
 #include <string.h>
 
-#include "lowering/pass.h"
+#include "lowering/late.h"
 
 struct accumulation {
     struct ir_op *step;       // a op r
@@ -21,7 +21,7 @@ static int uses_of(const int *uses, const struct ir_value *value) {
     return uses[value->id];
 }
 
-static bool crosses_threads(const struct pass_context *context, axes_t axes) {
+bool crosses_threads(const struct pass_context *context, axes_t axes) {
     for (int a = 0; a < context->kernel->axis_count; a++)
         if ((axes & AXIS_BIT(a)) && (context->out->axes[a].lanes > 1 || context->out->axes[a].warps > 1))
             return true;
@@ -54,7 +54,7 @@ static bool match(const struct pass_context *context, const int *uses, struct ir
     return true;
 }
 
-static bool have_same_names(const struct ir_kernel *kernel, axes_t a, axes_t b) {
+bool have_same_names(const struct ir_kernel *kernel, axes_t a, axes_t b) {
     for (int i = 0; i < kernel->axis_count; i++) {
         bool found = !(a & AXIS_BIT(i));
         for (int j = 0; !found && j < kernel->axis_count; j++)
@@ -140,23 +140,38 @@ static void make_late(struct pass_context *context, struct ir_op *loop, int slot
     result->partial = over;
 }
 
-static void visit_region(struct pass_context *context, struct ir_region *region) {
+void replace_in(struct ir_op *op, const struct ir_value *old, struct ir_value *value) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == old)
+            op->operands[i] = value;
+    for (int r = 0; r < op->region_count; r++)
+        for (struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)
+            replace_in(inner, old, value);
+}
+
+static void visit_loop(struct late *late, struct ir_op *loop) {
+    struct pass_context *context = late->context;
+    if (make_pair_late(late, loop))
+        return;
+    for (int slot = 0; slot < loop->result_count; slot++) {
+        struct accumulation found;
+        if (match(context, count_uses(context->arena, context->kernel), loop, slot, &found))
+            make_late(context, loop, slot, &found);
+    }
+}
+
+static void visit_region(struct late *late, struct ir_region *region) {
     for (struct ir_op *op = region->first; op; op = op->next) {
         for (int r = 0; r < op->region_count; r++)
-            visit_region(context, op->regions[r]);
-        if (op->code != OP_FOR && op->code != OP_RANGE)
-            continue;
-        int first = op->code == OP_FOR ? 0 : 1;
-        for (int slot = 0; op->code == OP_FOR && op->region_count == 1 && slot < op->result_count; slot++) {
-            struct accumulation found;
-            if (match(context, count_uses(context->arena, context->kernel), op, slot + first, &found))
-                make_late(context, op, slot, &found);
-        }
+            visit_region(late, op->regions[r]);
+        if (op->code == OP_FOR && op->region_count == 1)
+            visit_loop(late, op);
     }
 }
 
 bool opt_late(struct pass_context *context) {
+    struct late late = {.context = context};
     if (context->config->late)
-        visit_region(context, context->kernel->body);
+        visit_region(&late, context->kernel->body);
     return true;
 }

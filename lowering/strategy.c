@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_strategy: recognizes nests that the strategy can split, from the program alone, and says why others can't be.
 //
-// A nest can be split if its jagged loops run over rows of one offsets array, `o[t + 1] - o[t]` or a `min` of it, and what
-// each carries is joined by reductions (v op= reduce), or is the pair of an online softmax.
+// A nest can be split if its jagged loops run over rows of one offsets array, `o[t + 1] - o[t]` or a `min` of it, and
+// what each carries is joined by reductions (v op= reduce), or is the pair of an online softmax.
 #include <string.h>
 
 #include "lowering/axes.h"
 #include "lowering/chunks.h"
+#include "lowering/rescaled.h"
 
 static bool no(struct splitter *s, const struct ir_op *where, const char *reason) {
     return refuse(s->context, "lowering.chunks", where->span, "rows can't be split into chunks here: %s", reason);
@@ -42,7 +43,8 @@ static bool is_row_index_plus_one(const struct splitter *s, const struct ir_valu
 // The parameter p if the value is p[row + distance], else -1.
 static int offset_param(const struct splitter *s, const struct ir_value *value, int distance) {
     const struct ir_op *load = def_with(value, OP_LOAD);
-    if (!load || load->predicated || s->kernel->params[load->param].rank != 1 || s->kernel->params[load->param].kind != PARAM_IN)
+    if (!load || load->predicated || s->kernel->params[load->param].rank != 1 ||
+        s->kernel->params[load->param].kind != PARAM_IN)
         return -1;
     bool matches = distance ? is_row_index_plus_one(s, load->operands[0]) : is_row_index(s, load->operands[0]);
     return matches ? load->param : -1;
@@ -76,11 +78,11 @@ static bool runs_along_row(struct splitter *s, const struct ir_op *op) {
 
 // ---------------------------------------------------------------------------------------------- what is carried
 
-static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region, struct ir_value *argument,
-                       struct ir_value *next, enum ir_reduction *reduction);
+static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region,
+                       struct ir_value *argument, struct ir_value *next, enum ir_reduction *reduction);
 
-static bool match_branch(const struct splitter *s, const int *uses, const struct ir_op *branch, const struct ir_value *argument,
-                         int slot, enum ir_reduction *reduction) {
+static bool match_branch(const struct splitter *s, const int *uses, const struct ir_op *branch,
+                         const struct ir_value *argument, int slot, enum ir_reduction *reduction) {
     if (branch->operands[1 + slot] != argument)
         return false;
     for (int r = 0; r < 2; r++) {
@@ -93,8 +95,8 @@ static bool match_branch(const struct splitter *s, const int *uses, const struct
 }
 
 // Is `next` the argument, op'ed with reductions and nothing else? An inner loop or branch may do it.
-static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region, struct ir_value *argument,
-                       struct ir_value *next, enum ir_reduction *reduction) {
+static bool match_slot(const struct splitter *s, const int *uses, const struct ir_region *region,
+                       struct ir_value *argument, struct ir_value *next, enum ir_reduction *reduction) {
     const struct ir_op *def = def_of(next);
     if (!def || def->parent != region)
         return false;
@@ -137,127 +139,22 @@ static bool match_each(struct splitter *s, const int *uses, struct phase *phase)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------------- online softmax
+// ---------------------------------------------------------------------------------------------- joining
 
-static bool same_constant(const struct ir_value *a, const struct ir_value *b) {
-    return is_constant(a) && is_constant(b) && a->type == b->type && a->def->integer == b->def->integer &&
-           a->def->number == b->def->number;
-}
-
-// Is b what a is, with `to` in the place of `from`? What both have in common may be anything.
-static bool same_but_for(const struct ir_value *a, const struct ir_value *b, const struct ir_value *from, const struct ir_value *to) {
-    if (a == from)
-        return b == to;
-    if (a == b || same_constant(a, b))
-        return true;
-    const struct ir_op *x = def_of(a), *y = def_of(b);
-    if (!x || !y || x->code != y->code || x->operand_count != y->operand_count || !(ir_ops[x->code].flags & F_ELEMENTWISE))
-        return false;
-    for (int i = 0; i < x->operand_count; i++)
-        if (!same_but_for(x->operands[i], y->operands[i], from, to))
-            return false;
-    return true;
-}
-
-static const struct ir_op *operand_with(const struct ir_op *op, enum ir_opcode code, const struct ir_value *other, int *at) {
-    for (int i = 0; op && i < 2; i++) {
-        const struct ir_op *def = def_of(op->operands[i]);
-        if (def && def->code == code && (!other || op->operands[1 - i] == other)) {
-            *at = i;
-            return def;
-        }
-    }
-    return NULL;
-}
-
-static bool is_exponential(const struct ir_value *value) {
-    const struct ir_op *def = def_of(value);
-    return def && (def->code == OP_EXP || def->code == OP_EXP2);
-}
-
-// highest = max(m, max[tk](v)); total = total * exp(m - base) + sum[tk](exp(v - base)), with base from the new maximum.
-static bool match_rescaled(struct phase *phase) {
+static void join_rescaled(struct splitter *s, struct ir_map *map, struct ir_builder *b, const struct phase *phase,
+                          axes_t over, struct ir_value *const *arguments, struct ir_value *const *loaded,
+                          struct ir_value **next) {
     const struct ir_region *body = phase->loop->regions[0];
-    if (phase->loop->result_count != 2)
-        return false;
-    for (int m = 0; m < 2; m++) {
-        struct ir_value *highest = body->args[m], *total = body->args[1 - m];
-        const struct ir_op *set_highest = def_of(body->last->operands[m]), *set_total = def_of(body->last->operands[1 - m]);
-        int at, sum_at, max_at, mul_at;
-        if (!set_highest || set_highest->code != OP_UPDATE || !set_total || set_total->code != OP_UPDATE)
-            return false;
-        if (set_highest->operands[0] != highest || set_total->operands[0] != total)
-            continue;
-        const struct ir_op *top = def_of(set_highest->operands[1]), *step = def_of(set_total->operands[1]);
-        if (!top || top->code != OP_MAX || !step || step->code != OP_ADD)
-            continue;
-        const struct ir_op *max_step = operand_with(top, OP_REDUCE, highest, &max_at);
-        const struct ir_op *sum_step = operand_with(step, OP_REDUCE, NULL, &sum_at);
-        const struct ir_op *scale = operand_with(step, OP_MUL, NULL, &mul_at);
-        if (!max_step || max_step->reduction != RED_MAX || !sum_step || sum_step->reduction != RED_SUM || !scale)
-            continue;
-        at = scale->operands[0] == total ? 1 : scale->operands[1] == total ? 0 : -1;
-        if (at < 0 || max_step->over != sum_step->over || !is_exponential(scale->operands[at]))
-            continue;
-        if (!same_but_for(scale->operands[at], sum_step->operands[0], highest, max_step->operands[0]))
-            continue;
-        phase->join = JOIN_RESCALED;
-        phase->highest = m;
-        phase->total = 1 - m;
-        phase->top = top->results[0];
-        phase->summand = scale->operands[at];
-        phase->max_step = (struct ir_op *)max_step;
-        phase->sum_step = (struct ir_op *)sum_step;
-        phase->reductions[m] = RED_MAX;
-        phase->reductions[1 - m] = RED_SUM;
-        return true;
-    }
-    return false;
-}
-
-// Copies an element-wise expression of the loop's body; values of its operands come from the map.
-static struct ir_value *copy_expression(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *value,
-                                        const struct ir_region *body) {
-    struct ir_value *known = ir_map_get(map, value);
-    const struct ir_op *def = def_of(value);
-    if (known != value || !def || !(def->parent == body))
-        return known;
-    for (int i = 0; i < def->operand_count; i++)
-        copy_expression(s, b, map, def->operands[i], body);
-    struct ir_op *copy = ir_op_clone(b, def, map);
-    axes_t axes = 0;
-    for (int i = 0; i < copy->operand_count; i++)
-        axes |= copy->operands[i]->axes;
-    copy->results[0]->axes = axes;
-    return copy->results[0];
-}
-
-// exp(m - base) with the partial's maximum for m and everything else as the map has it.
-static struct ir_value *copy_scale(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *scale,
-                                   const struct ir_value *twin, const struct ir_value *from, struct ir_value *to,
-                                   const struct ir_region *body) {
-    if (scale == from)
-        return to;
-    if (scale == twin || is_constant(scale))
-        return copy_expression(s, b, map, scale, body);
-    struct ir_value *operands[3];
-    const struct ir_op *def = scale->def;
-    for (int i = 0; i < def->operand_count; i++)
-        operands[i] = copy_scale(s, b, map, def->operands[i], twin->def->operands[i], from, to, body);
-    return ir_elementwise(b, def->code, def->operand_count, operands);
-}
-
-static void join_rescaled(struct splitter *s, struct ir_map *map, struct ir_builder *b, const struct phase *phase, axes_t over,
-                          struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next) {
-    const struct ir_region *body = phase->loop->regions[0];
-    int m = phase->highest, t = phase->total;
+    const struct rescaled *pair = &phase->pair;
+    int m = pair->highest, t = pair->total;
     ir_map_set(s->kernel, map, body->args[m], arguments[m]);
     ir_map_set(s->kernel, map, body->args[t], arguments[t]);
-    ir_map_set(s->kernel, map, phase->max_step->results[0], ir_reduce(b, RED_MAX, over, loaded[m], NULL));
-    next[m] = copy_expression(s, b, map, phase->top, body);
-    struct ir_value *mine = copy_scale(s, b, map, phase->summand, phase->sum_step->operands[0], body->args[m], loaded[m], body);
+    ir_map_set(s->kernel, map, pair->max_step->results[0], ir_reduce(b, RED_MAX, over, loaded[m], NULL));
+    next[m] = copy_expression(b, map, pair->top, body);
+    struct ir_value *mine =
+        copy_scale(b, map, pair, pair->scale, pair->sum_step->operands[0], body->args[m], loaded[m], body);
     struct ir_value *sum = ir_reduce(b, RED_SUM, over, ir_binary(b, OP_MUL, loaded[t], mine), NULL);
-    struct ir_value *scale = copy_expression(s, b, map, phase->summand, body);
+    struct ir_value *scale = copy_expression(b, map, pair->scale, body);
     next[t] = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, arguments[t], scale), sum);
 }
 
@@ -292,7 +189,8 @@ static void find_offence(void *data, struct ir_op *op) {
     if (tile && op->axis == offence->axis)
         offence->found = op;
     bool reduces = op->code == OP_REDUCE || op->code == OP_DOT;
-    if ((op->code == OP_SCAN || (reduces && offence->axis == offence->s->row_axis)) && (op->over & AXIS_BIT(offence->axis)))
+    if ((op->code == OP_SCAN || (reduces && offence->axis == offence->s->row_axis)) &&
+        (op->over & AXIS_BIT(offence->axis)))
         offence->found = op;
 }
 
@@ -302,6 +200,15 @@ static bool check_tiles(struct splitter *s, int axis) {
     return !offence.found || no(s, offence.found, "this depends on how the loop is cut into tiles");
 }
 
+static bool match_pair(struct phase *phase) {
+    if (!match_rescaled(phase->loop, &phase->pair))
+        return false;
+    phase->join = JOIN_RESCALED;
+    phase->reductions[phase->pair.highest] = RED_MAX;
+    phase->reductions[phase->pair.total] = RED_SUM;
+    return true;
+}
+
 static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
     if (s->phase_count == MAX_PHASES || loop->result_count > MAX_CARRIED)
         return no(s, loop, "there are too many loops along the rows, or they carry too many values");
@@ -309,8 +216,10 @@ static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
         return no(s, loop, "a loop with `while` runs its tiles one after the other");
     struct phase *phase = &s->phases[s->phase_count++];
     *phase = (struct phase){.loop = loop};
-    if (loop->result_count && !match_rescaled(phase) && !match_each(s, uses, phase))
-        return no(s, loop, "what the loop carries isn't joined by reductions (v += sum[t](…), v = max(v, max[t](…)), an online softmax)");
+    if (loop->result_count && !match_pair(phase) && !match_each(s, uses, phase))
+        return no(s, loop,
+                  "what the loop carries isn't joined by reductions (v += sum[t](…), v = max(v, max[t](…)), an online "
+                  "softmax)");
     return check_tiles(s, loop->axis);
 }
 
@@ -329,7 +238,8 @@ static bool find_phases(struct splitter *s, const int *uses, struct ir_region *r
     if (s->phase_count)
         return true;
     if (loops != 1 || only->result_count || only->region_count == 2)
-        return no(s, s->top, "no loop runs along rows given by an offsets array: for t in jagged_tile(o[b + 1] - o[b])");
+        return no(s, s->top,
+                  "no loop runs along rows given by an offsets array: for t in jagged_tile(o[b + 1] - o[b])");
     return find_phases(s, uses, only->regions[0]);
 }
 
@@ -340,8 +250,9 @@ static bool has_effects_beside(const struct splitter *s, const struct ir_region 
             phase |= s->phases[i].loop == op;
         if (phase)
             continue;
-        if (is_around_phases(s, op) ? has_effects_beside(s, op->regions[0])
-                                    : op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT)
+        if (is_around_phases(s, op)
+                ? has_effects_beside(s, op->regions[0])
+                : op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT)
             return true;
         for (int r = 0; !is_around_phases(s, op) && r < op->region_count; r++)
             if (has_effects_beside(s, op->regions[r]))
@@ -353,7 +264,8 @@ static bool has_effects_beside(const struct splitter *s, const struct ir_region 
 // ---------------------------------------------------------------------------------------------- extents
 
 // A number at the front of the kernel that is what `value` is; NULL if the host can't work it out.
-static struct ir_value *number_at_front(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *value) {
+static struct ir_value *number_at_front(struct splitter *s, struct ir_builder *b, struct ir_map *map,
+                                        struct ir_value *value) {
     struct ir_value *known = ir_map_get(map, value);
     if (known != value)
         return known;
@@ -416,11 +328,13 @@ static bool find_extents(struct splitter *s, struct ir_builder *b) {
                 struct ir_value *extent = axis->kind == AXIS_JAGGED ? indexed_extent(s, a, false) : axis->hi;
                 s->extent[a] = extent ? number_at_front(s, b, map, extent) : NULL;
                 if (!s->extent[a])
-                    return no(s, s->phases[p].loop, "it carries a value along an axis whose extent isn't known at launch");
+                    return no(s, s->phases[p].loop,
+                              "it carries a value along an axis whose extent isn't known at launch");
             }
     struct ir_value *points = indexed_extent(s, s->phases[0].loop->axis, true);
     if (!points)
-        return no(s, s->phases[0].loop, "nothing that it loads or stores is indexed by the row's start plus its position");
+        return no(s, s->phases[0].loop,
+                  "nothing that it loads or stores is indexed by the row's start plus its position");
     s->rows = number_at_front(s, b, map, s->top->operands[1]);
     struct ir_value *most = ir_binary(b, OP_DIV, number_at_front(s, b, map, points), ir_integer(b, TYPE_I64, s->chunk));
     s->chunks = ir_binary(b, OP_ADD, most, s->rows);
@@ -430,7 +344,8 @@ static bool find_extents(struct splitter *s, struct ir_builder *b) {
 static bool try_split(struct pass_context *context, struct ir_op *top) {
     struct splitter *s = ARENA_NEW(context->arena, struct splitter);
     int64_t zero;
-    *s = (struct splitter){.context = context, .kernel = context->kernel, .top = top, .row_axis = top->axis, .offsets = -1};
+    *s = (struct splitter){
+        .context = context, .kernel = context->kernel, .top = top, .row_axis = top->axis, .offsets = -1};
     s->chunk = context->config->chunk;
     if (top->result_count || top->region_count == 2 || !is_integer_constant(top->operands[0], &zero) || zero)
         return no(s, top, "the loop at the top hands values on, or doesn't begin at 0");

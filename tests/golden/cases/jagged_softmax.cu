@@ -25,6 +25,11 @@ static __device__ __forceinline__ float tile_maxf(float a, float b) {
     return a > b || a != a ? a : b;
 }
 
+static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
+    #pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = 0;
+}
+
 static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int count, const int step) {
     #pragma unroll
     for (int o = count / 2 * step; o >= step; o /= 2) {
@@ -81,11 +86,6 @@ static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n,
     }
 }
 
-static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
-    #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = 0;
-}
-
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -125,18 +125,18 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     // 16: for tm in tile(M) {
     // 17: var highest: accum(T)[tb, tm] = -inf;
     // 18: var total: accum(T)[tb, tm] = 0;         // of exp(v - highest), over the tiles so far
-    float highest[8];
-    float total[8];
-    #pragma unroll
-    for (int tm_i = 0; tm_i < 8; ++tm_i) {
-        highest[tm_i] = __int_as_float((int)0xff800000);
-        total[tm_i] = 0.0f;
-    }
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
     const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
     const int tk_full = length_2 - length_2 % 128;
     const int start_2 = (int)start;
+    float total[8];
+    float highest[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        total[tm_i] = 0.0f;
+        highest[tm_i] = __int_as_float((int)0xff800000);
+    }
     for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
         const int tk = tk0 + tk_t;
         // 21: let top = max(highest, max[tk](v));
@@ -156,11 +156,6 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
                 v_3[tm_i] = tile_maxf(v_3[tm_i], v_2[tk_i][tm_i]);
             }
         }
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_3[tm_i] = tile_max_lanes_f32(v_3[tm_i], 2, 16);
-        }
-        tile_max_warps_f32(&v_3[0], 8, tile_shared, 16, 1);
         // 22: let base = top == -inf ? 0 : top;    // so that a tile of nothing but -inf adds 0, not NaN
         // 23: total = total * exp(highest - base) + sum[tk](exp(v - base));
         float top[8];
@@ -184,11 +179,6 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
                 v_5[tm_i] += expf(v_2[tk_i][tm_i] - base[tm_i]);
             }
         }
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_5[tm_i] = tile_sum_lanes_f32(v_5[tm_i], 2, 16);
-        }
-        tile_sum_warps_f32(&v_5[0], 8, tile_shared, 16, 1);
         float total_2[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -223,11 +213,6 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
                 v_8[tm_i] = tile_maxf(v_8[tm_i], tk_2 + tk_i * 32 < length_2 ? v_7[tk_i][tm_i] : __int_as_float((int)0xff800000));
             }
         }
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_8[tm_i] = tile_max_lanes_f32(v_8[tm_i], 2, 16);
-        }
-        tile_max_warps_f32(&v_8[0], 8, tile_shared, 16, 1);
         float top_2[8];
         float base_2[8];
         float v_9[8];
@@ -249,11 +234,6 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
                 v_10[tm_i] += tk_2 + tk_i * 32 < length_2 ? expf(v_7[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
             }
         }
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_10[tm_i] = tile_sum_lanes_f32(v_10[tm_i], 2, 16);
-        }
-        tile_sum_warps_f32(&v_10[0], 8, tile_shared, 16, 1);
         float total_3[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -268,6 +248,29 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
             highest[tm_i] = top_2[tm_i];
         }
     }
+    float highest_2[8];
+    bool inside[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        highest_2[tm_i] = highest[tm_i];
+        inside[tm_i] = highest[tm_i] == __int_as_float((int)0xff800000);
+    }
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        highest_2[tm_i] = tile_max_lanes_f32(highest_2[tm_i], 2, 16);
+    }
+    tile_max_warps_f32(&highest_2[0], 8, tile_shared, 16, 1);
+    float total_4[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        const float base_3 = highest_2[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : highest_2[tm_i];
+        total_4[tm_i] = inside[tm_i] ? 0.0f : total[tm_i] * expf(highest[tm_i] - base_3);
+    }
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        total_4[tm_i] = tile_sum_lanes_f32(total_4[tm_i], 2, 16);
+    }
+    tile_sum_warps_f32(&total_4[0], 8, tile_shared, 16, 1);
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
@@ -280,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
             float v_12[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_12[tm_i] = tile_bf16_round(expf(v_11[tm_i] - highest[tm_i]) / total[tm_i]);
+                v_12[tm_i] = tile_bf16_round(expf(v_11[tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             tile_store_bf16x8(out + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm, v_12);
         }
@@ -296,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
             float v_14[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_14[tm_i] = tile_bf16_round(expf(v_13[tm_i] - highest[tm_i]) / total[tm_i]);
+                v_14[tm_i] = tile_bf16_round(expf(v_13[tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             if (tk_4 + tk_i * 32 < length_2) tile_store_bf16x8(out + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm, v_14);
         }
