@@ -220,9 +220,19 @@ static void visit_region(struct pass_context *context, struct ir_region *region)
     }
 }
 
+// Axes whose loops were dropped as useless: nothing is on them, and none is jagged from here on.
+static void forget_jagged_axes(struct ir_kernel *kernel) {
+    for (int a = 0; a < kernel->axis_count; a++)
+        if (kernel->axes[a].kind == AXIS_JAGGED) {
+            kernel->axes[a].kind = AXIS_TILE;
+            kernel->axes[a].parents = 0;
+        }
+}
+
 bool lower_jagged(struct pass_context *context) {
     context->kernel->lowered = true;
     visit_region(context, context->kernel->body);
+    forget_jagged_axes(context->kernel);
     infer_axes(context->kernel);
     return true;
 }
