@@ -267,12 +267,12 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
 
 // ---------------------------------------------------------------------------------------------- printing
 
-// A C string with nothing in it that printf or the compiler would take for more than text.
-static const char *quoted_text(struct emitter *emitter, const char *string) {
+// A C string with nothing in it that the compiler, or printf if it is a format, would take for more than text.
+static const char *quoted_text(struct emitter *emitter, const char *string, bool format) {
     struct text text = {0};
     for (; *string; string++) {
         unsigned char c = (unsigned char)*string;
-        if (c == '%')
+        if (c == '%' && format)
             text_add(&text, "%%");
         else if (c == '"' || c == '\\' || c < 32 || c > 126 || c == '?')
             text_printf(&text, "\\%03o", c);
@@ -284,10 +284,26 @@ static const char *quoted_text(struct emitter *emitter, const char *string) {
     return copy;
 }
 
+// What fails says so and stops: on a GPU the launch, on the CPU the block, and whoever launched looks at tile_failure.
+void write_assert(struct emitter *emitter, const struct ir_op *op) {
+    if (!emitter->lowered->options.checked)
+        return;
+    const char *text = print(emitter, "%s:%d: %s", file_name(emitter->kernel), op->line, op->text ? op->text : "");
+    open_brace(emitter, "if (!%s)", value_text(emitter, op->operands[0], 14));
+    if (emitter->cuda) {
+        line(emitter, "printf(\"%s\\n\");", quoted_text(emitter, text, true));
+        line(emitter, "__trap();");
+    } else {
+        line(emitter, "tile_failure = \"%s\";", quoted_text(emitter, text, false));
+        line(emitter, "return;");
+    }
+    close_brace(emitter);
+}
+
 void write_print(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *value = op->operands[0];
     bool floating = ir_type_is_float(value->type);
     const char *guard = effect_guard(emitter, op, axes_touched(op));
-    line(emitter, "%sprintf(\"%s %s\\n\", (%s)%s);", guard, quoted_text(emitter, op->text ? op->text : ""),
+    line(emitter, "%sprintf(\"%s %s\\n\", (%s)%s);", guard, quoted_text(emitter, op->text ? op->text : "", true),
          floating ? "%g" : "%lld", floating ? "double" : "long long", value_text(emitter, value, 14));
 }

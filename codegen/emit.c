@@ -81,7 +81,7 @@ static void prepare(struct emitter *emitter) {
 
 // ---------------------------------------------------------------------------------------------- the head
 
-static const char *file_name(const struct ir_kernel *kernel) {
+const char *file_name(const struct ir_kernel *kernel) {
     const char *path = kernel->source && kernel->source->path ? kernel->source->path : "?";
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -134,6 +134,8 @@ static void write_preface(struct emitter *emitter, const char *version) {
     line(emitter, "#include <stdbool.h>");
     line(emitter, "#include <stdio.h>");
     line(emitter, "%s", "");
+    if (emitter->lowered->options.checked)
+        line(emitter, "const char *tile_failure;  // what an assert said\n");
 }
 
 // ---------------------------------------------------------------------------------------------- launches

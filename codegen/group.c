@@ -225,12 +225,6 @@ static void write_value(struct emitter *emitter, const struct group *group, cons
     }
 }
 
-static void write_assert(struct emitter *emitter, const struct ir_op *op) {
-    if (emitter->lowered->options.checked)
-        line(emitter, "if (!%s) %s;", value_text(emitter, op->operands[0], 14),
-             emitter->cuda ? "__trap()" : "__builtin_trap()");
-}
-
 static void write_op(struct emitter *emitter, const struct group *group, const struct ir_op *op) {
     switch (op->code) {
     case OP_REDUCE: write_reduction(emitter, op); break;

@@ -19,6 +19,7 @@ static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "again"},
     {"lower_layout", lower_layout, "deal the bits of every axis out to vectors, lanes, warps and registers"},
     {"lower_schedule", lower_schedule, "spread loops over the grid"},
+    {"lower_checks", lower_checks, "in a checked build, assert that indices lie inside their tensors"},
     {"lower_jagged", lower_jagged, "make jagged loops dense, to the largest length, with a guard"},
     {"lower_blocks", lower_blocks, "axes of single points become numbers, loops of one tile vanish"},
     {"opt_peel", opt_peel, "split innermost loops into full tiles and one masked tile"},

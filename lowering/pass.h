@@ -14,6 +14,7 @@ struct pass_context {
 };
 
 // Each pass changes the program in place and returns false if it refused (status is set then).
+bool lower_checks(struct pass_context *context);
 bool lower_strategy(struct pass_context *context);
 bool lower_layout(struct pass_context *context);
 bool lower_jagged(struct pass_context *context);

@@ -13,7 +13,7 @@ static bool in_grid(const struct config *config, const char *name) {
 }
 
 static bool has_effects(const struct ir_op *op) {
-    if (op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT)
+    if (op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_PRINT)
         return true;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)

@@ -4,6 +4,7 @@
 // The way is that of the GPU: lower, emit, build, load, and run the launch plan, whose arguments are passed as
 // cuLaunchKernel takes them: an array of pointers to the values.
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "runtime/runtime.h"
@@ -11,6 +12,16 @@
 typedef void (*run_function)(long long blocks, void **arguments);
 
 // ---------------------------------------------------------------------------------------------- launching
+
+// In checked builds the text has a place for what the last assert that failed says.
+static struct status asserted(struct arena *arena, const struct cpu_object *object)
+{
+    const char **failure = cpu_symbol(object, "tile_failure");
+    if (!failure || !*failure) return STATUS_OK;
+    struct status status = status_failed(arena, "check.assert", "%s", *failure);
+    *failure = NULL;
+    return status;
+}
 
 static struct status launch_one(struct arena *arena, const struct cpu_object *object, const struct launch_kernel *kernel,
                                 const struct ir_bindings *bindings, const struct ir_tensor *tensors, void *const *workspaces)
@@ -24,7 +35,7 @@ static struct status launch_one(struct arena *arena, const struct cpu_object *ob
     int64_t blocks = launch_blocks(kernel, bindings);
     if (blocks <= 0) return STATUS_OK;
     symbol.function(blocks, plan_arguments(arena, kernel, bindings, tensors, workspaces));
-    return STATUS_OK;
+    return asserted(arena, object);
 }
 
 static struct status make_workspaces(struct arena *arena, const struct launch_plan *plan, const struct ir_bindings *bindings,
@@ -83,6 +94,7 @@ struct status cpu_execute(struct arena *arena, const struct cpu_request *request
     if (status.ok) status = plan_check(arena, request->kernel, &emitted->plan, &request->bindings, request->tensors);
     if (status.ok) status = cpu_build_in(arena, request->session, request->source ? request->source : emitted->text,
                                          request->source ? request->source_length : emitted->length, &object);
+    if (!status.ok && request->source && strcmp(status.code, "internal.compiler") == 0) status.code = "usage.source";
     if (status.ok) status = cpu_launch(arena, object, &emitted->plan, &request->bindings, request->tensors);
     cpu_close(object);
     return status;

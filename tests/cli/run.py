@@ -148,6 +148,7 @@ def test_usage():
     expect(["config", "random", TWO, "--kernel", "total", "--seed", "x"], 2, err=["wants a whole number"])
     expect(["explain"], 2, err=["wants CODE"])
     expect(["explain", "E9999"], 2, err=["there is no code E9999"])
+    expect(["explain", "launch.offsets"], 2, err=["launch.offsets has no page"])
     expect(["completions", "tcsh"], 2, err=["bash, zsh, fish"])
     expect(["run", TWO, "--kernel", "total", "--device", "abacus"], 2, err=["abacus"])
 
@@ -317,6 +318,26 @@ def test_run():
     expect([*RUN, "--source", str(edited), "--check"], 0)
     edited.write_text(re.sub(r"\+=", "-=", read(edited)))
     expect([*RUN, "--source", str(edited), "--check"], 1, err=["out"])
+    edited.write_text(read(edited) + "no C\n")
+    expect([*RUN, "--source", str(edited)], 2, err=["usage.source"])
+
+
+def test_checked():
+    """What a checked build says of an index outside, and of an assert; the same program runs where all is well."""
+    (FOLDER / "outside.tile").write_text("""
+kernel outside(x: f32[n], step: i64) -> out: f32[n] = 0
+{
+    for t in tile(n) {
+        assert(step < 100, "100% too far");
+        out[t * step] = x[t];
+    }
+}
+""")
+    words = ["run", "outside.tile", "--arg", "x=ones", "--dim", "n=50", "--checked", "--arg"]
+    expect([*words, "step=1", "--check"], 0)
+    for step in (2, 99, -1):
+        expect([*words, f"step={step}"], 1, err=["check.assert", "outside.tile:6: a store to out outside the tensor"])
+    expect([*words, "step=1000000000000"], 1, err=["check.assert", "outside.tile:5: 100% too far"])
 
 
 # ------------------------------------------------------------------------------------------------ the outside
@@ -374,7 +395,7 @@ def test_completions():
 
 
 def main():
-    tests = [test_help, test_usage, test_check, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
+    tests = [test_help, test_usage, test_check, test_emit, test_config, test_explain, test_doctor, test_compile, test_run, test_checked,
              test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:

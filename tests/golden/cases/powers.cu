@@ -30,10 +30,17 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
     // 41: for t in tile(n) {
     // 42: var value: i64[t] = 1;
     // 43: for i in range(1, steps) {
+    // 44: value = value * i64(x[t]) % (i + 7);
     const bool inside = t < n;
+    const bool inside_2 = t >= 0 && inside;
+    const bool inside_3 = !inside;
+    const bool inside_4 = inside_3 || inside_2;
     long long value = (long long)1;
     for (long long i = 1LL; i < steps; ++i) {
-        // 44: value = value * i64(x[t]) % (i + 7);
+        if (!inside_4) {
+            printf("constructs.tile:44: a load from x outside the tensor\n");
+            __trap();
+        }
         const long long value_2 = tile_mod_i64(value * (long long)(inside ? x[t] : 0), (i + 7LL));
         value = value_2;
     }
@@ -44,14 +51,41 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
     // 50: out[t] = -value;
     // 52: out[t] = value | 1;
     const int value_3 = (int)tile_clampi_i64(value, -2146435071LL, 2146435071LL);
-    const bool inside_2 = value_3 > 100;
-    const bool inside_3 = inside && inside_2;
-    const bool inside_4 = (inside_3 ? bytes[t] : 0) != 0;
-    const bool inside_5 = inside_3 && inside_4;
-    if (inside_5) out[t] = tile_shr_i64(value, 1LL);
-    if (inside_5) small[t] = (signed char)(inside_5 ? bytes[t] : 0);
-    const bool inside_6 = value_3 < 0;
-    const bool inside_7 = inside && !(inside_2 && inside_4);
-    if (inside_7 && inside_6) out[t] = -value;
-    if (inside_7 && !inside_6) out[t] = value | 1LL;
+    const bool inside_5 = value_3 > 100;
+    if (!(inside_3 || (!inside_5 || inside_2))) {
+        printf("constructs.tile:46: a load from bytes outside the tensor\n");
+        __trap();
+    }
+    const bool inside_6 = inside && inside_5;
+    const bool inside_7 = (inside_6 ? bytes[t] : 0) != 0;
+    const bool inside_8 = inside_6 && inside_7;
+    const bool inside_9 = !inside_8 || inside_2;
+    if (!inside_9) {
+        printf("constructs.tile:47: a store to out outside the tensor\n");
+        __trap();
+    }
+    if (inside_8) out[t] = tile_shr_i64(value, 1LL);
+    if (!inside_9) {
+        printf("constructs.tile:48: a load from bytes outside the tensor\n");
+        __trap();
+    }
+    if (!inside_9) {
+        printf("constructs.tile:48: a store to small outside the tensor\n");
+        __trap();
+    }
+    if (inside_8) small[t] = (signed char)(inside_8 ? bytes[t] : 0);
+    const bool inside_10 = value_3 < 0;
+    const bool inside_11 = inside && !(inside_5 && inside_7);
+    const bool inside_12 = inside_11 && inside_10;
+    if (!(!inside_12 || inside_2)) {
+        printf("constructs.tile:50: a store to out outside the tensor\n");
+        __trap();
+    }
+    if (inside_12) out[t] = -value;
+    const bool inside_13 = inside_11 && !inside_10;
+    if (!(!inside_13 || inside_2)) {
+        printf("constructs.tile:52: a store to out outside the tensor\n");
+        __trap();
+    }
+    if (inside_13) out[t] = value | 1LL;
 }
