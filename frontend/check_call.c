@@ -228,7 +228,9 @@ static struct operand report_unknown_function(struct checker *checker, const str
         return check_arguments_only(checker, expr);
     }
     if (is_reduction_name(name)) {
-        const char *text = expr->args.count ? check_text(checker, expr->args.items[0]->span) : "e";
+        const char *text = expr->args.count ? "" : "e";
+        for (int i = 0; i < expr->args.count; i++)
+            text = check_printf(checker, "%s%s%s", text, i ? ", " : "", check_text(checker, expr->args.items[i]->span));
         check_error(checker, "E0204", expr->span, "`%s` is a reduction and names the axes that it runs over", name)->help =
             check_printf(checker, "write `%s[tk](%s)`, with the axis", name, text);
         return check_arguments_only(checker, expr);

@@ -345,8 +345,13 @@ static bool check_form(struct checker *checker, const struct ast_stmt *stmt, enu
     int targets = stmt->targets.count, bounds = stmt->bounds.count;
     struct span span = stmt->domain_span;
     if (domain == DOMAIN_NONE) {
+        struct nearest nearest = {0};
+        nearest_offer(&nearest, stmt->domain.text, "tile");
+        nearest_offer(&nearest, stmt->domain.text, "jagged_tile");
+        nearest_offer(&nearest, stmt->domain.text, "range");
         check_error(checker, "E0308", stmt->domain.span, "there is no range `%s`", stmt->domain.text)->help =
-            "a loop runs over `tile(…)`, `jagged_tile(…)` or `range(…)`";
+            nearest.name ? check_printf(checker, "is `%s` meant?", nearest.name)
+                         : "a loop runs over `tile(…)`, `jagged_tile(…)` or `range(…)`";
         return false;
     }
     if (targets > 1 && domain != DOMAIN_TILE) {
