@@ -171,7 +171,7 @@ tilec_result command_manual(const struct arguments *arguments)
 {
     (void)arguments;
     printf(".\\\" SPDX-License-Identifier: Apache-2.0\n.TH TILEC 1 \"\" \"tilec %s\"\n.SH NAME\n", tilec_version());
-    printf("tilec \\- compile kernels over jagged tensors to CUDA C, and run them on the CPU\n.SH SYNOPSIS\n"
+    printf("tilec \\- compile kernels over jagged tensors to CUDA C, and run them on the CPU or a GPU\n.SH SYNOPSIS\n"
            ".B tilec\n.I COMMAND\n[\\fIOPTION\\fR…]\n.SH COMMANDS\n");
     for (const struct command *command = commands; command->name; command++) manual_command(command);
     printf(".SH EXIT STATUS\n");

@@ -19,7 +19,7 @@ static void print_indented(const char *text, const char *indent)
 
 void print_help(void)
 {
-    printf("tilec %s compiles kernels over jagged tensors to CUDA C, and runs them on the CPU.\n\n", tilec_version());
+    printf("tilec %s compiles kernels over jagged tensors to CUDA C, and runs them on the CPU or a GPU.\n\n", tilec_version());
     printf("usage: tilec COMMAND [OPTION…]\n\n");
     for (const struct command *command = commands; command->name; command++)
         printf("  %-12s %s\n", command->name, command->summary);
