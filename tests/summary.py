@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what `meson test` ran, every test of a TAP program for itself, and ends with "N passed, N failed".
+"""Counts what `meson test` ran, every test of a TAP program for itself, shows what failed, and ends with "N passed, N failed".
 
     summary.py BUILD-FOLDER
 
@@ -15,6 +15,7 @@ import sys
 
 GOOD = {"OK", "EXPECTEDFAIL"}
 TAP_LINE = re.compile(r"^(not )?ok\b[^#]*(?:#\s*(skip|todo))?", re.IGNORECASE)
+SHOWN = 40  # lines of one program's complaints
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(\s*#\s*skip)?", re.IGNORECASE)
 
 
@@ -54,6 +55,21 @@ def count(entry, is_tap):
     return passed, failed, skipped, complaint
 
 
+def failures(output):
+    """The tests of a TAP program that failed, with the comments around them: some programs explain before, some behind."""
+    shown, comments, failed = [], [], False
+    for line in output.splitlines():
+        test = TAP_LINE.match(line)
+        if test:
+            failed = bool(test.group(1)) and not test.group(2)
+            shown += [*comments, line] if failed else []
+            comments = []
+        elif line.startswith("#"):
+            (shown if failed else comments).append(line)
+    left = len(shown) - SHOWN
+    return [f"    {line}" for line in shown[:SHOWN]] + ([f"    … {left} more lines, in the log"] if left > 0 else [])
+
+
 def tap_commands(build):
     """The command lines of the tests that speak TAP: names may be the same in two suites."""
     tests = json.loads((build / "meson-info" / "intro-tests.json").read_text(encoding="utf-8"))
@@ -71,6 +87,7 @@ def main(build):
         totals = [a + b for a, b in zip(totals, counts)]
         if counts[1]:
             print(f"FAILED {entry['name']}: {counts[1]} of {sum(counts)}" + (f" ({complaint})" if complaint else ""))
+            print("".join(f"{line}\n" for line in failures(entry.get("stdout", ""))), end="")
         if counts[2]:
             print(f"skipped in {entry['name']}: {counts[2]}")
     passed, failed, skipped = totals
