@@ -49,16 +49,34 @@ static axes_t union_of_operands(const struct ir_op *op) {
     return axes;
 }
 
+// What a variable starts with may have lost axes (a position that has become a number); the variable is on them still.
+static void keep_axes(struct ir_kernel *kernel, struct ir_op *op, int operand, axes_t axes) {
+    if (op->operands[operand]->axes == axes)
+        return;
+    struct ir_builder builder = builder_before(kernel, op);
+    op->operands[operand] = ir_broadcast(&builder, axes, op->operands[operand]);
+}
+
+static void keep_carried_axes(struct ir_kernel *kernel, struct ir_op *op) {
+    int first = op->operand_count - op->result_count;
+    for (int i = 0; i < op->result_count; i++)
+        keep_axes(kernel, op, first + i, op->results[i]->axes);
+}
+
 static void infer_op(void *data, struct ir_op *op) {
-    (void)data;
+    struct ir_kernel *kernel = data;
     if (op->code == OP_BROADCAST || !op->result_count)
         return;
     if ((ir_ops[op->code].flags & F_ELEMENTWISE) || op->code == OP_LOAD)
         op->results[0]->axes = union_of_operands(op);
+    else if (op->code == OP_UPDATE)
+        keep_axes(kernel, op, 0, op->results[0]->axes);
+    else if (op->region_count)
+        keep_carried_axes(kernel, op);
 }
 
 void infer_axes(struct ir_kernel *kernel) {
-    walk_ops(kernel->body, infer_op, NULL);
+    walk_ops(kernel->body, infer_op, kernel);
 }
 
 bool is_constant(const struct ir_value *value) {
