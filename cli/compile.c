@@ -82,6 +82,7 @@ static tilec_result compile_for(const struct arguments *arguments, struct chosen
     if (result == TILEC_OK) result = keep_text(arguments, chosen, &text, architecture);
     if (result == TILEC_OK)
         result = tilec_compile(text.data, text.length, name, architecture, has_option(arguments, OPTION_PTX), chosen->report, &binary);
+    if (result == TILEC_INTERNAL && has_option(arguments, OPTION_SOURCE)) result = TILEC_WRONG;  // an edited text isn't tilec's
     if (result == TILEC_OK) fputs(tilec_binary_log(binary), stderr);
     if (result == TILEC_OK) result = save(arguments, chosen, binary, first);
     tilec_binary_free(binary);

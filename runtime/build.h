@@ -36,15 +36,17 @@ struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir
 // Whether the plan's code may run on them. Not ok: launch.index, launch.unaligned.
 struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,
                          const struct ir_bindings *bindings, const struct ir_tensor *tensors);
-// The values of a launch's arguments as cuLaunchKernel takes them: pointers to values in the arena.
 // Whether the offsets that the plan wants ascending do: tensors of the host. If not, the config's strategy must be rows.
 bool plan_offsets_ascend(const struct launch_plan *plan, const struct ir_tensor *tensors);
 // Lowers and emits for a config (NULL: the default), or for it with the strategy rows where these offsets need that.
 struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
                           const struct lower_options *options, const struct ir_tensor *tensors, struct status *status);
+// Whether an edited text was emitted for what `emitted` is: launching it with another plan's arguments would read past
+// them. A text without the comments at its head is trusted.
+struct status plan_check_source(struct arena *arena, const struct emitted *emitted, const char *source, size_t length);
+// The values of a launch's arguments as cuLaunchKernel takes them: pointers to values in the arena.
 void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
-                      const struct ir_tensor *tensors,
-                      void *const *workspaces);
+                      const struct ir_tensor *tensors, void *const *workspaces);
 
 // ---------------------------------------------------------------------------------------------- the CPU target (cpu.c)
 

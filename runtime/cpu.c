@@ -92,6 +92,7 @@ struct status cpu_execute(struct arena *arena, const struct cpu_request *request
     struct cpu_object *object = NULL;
     status = keep_text(arena, request, emitted);
     if (status.ok) status = plan_check(arena, request->kernel, &emitted->plan, &request->bindings, request->tensors);
+    if (status.ok && request->source) status = plan_check_source(arena, emitted, request->source, request->source_length);
     if (status.ok) status = cpu_build_in(arena, request->session, request->source ? request->source : emitted->text,
                                          request->source ? request->source_length : emitted->length, &object);
     if (!status.ok && request->source && strcmp(status.code, "internal.compiler") == 0) status.code = "usage.source";

@@ -100,10 +100,11 @@ static struct status compile(struct arena *arena, const struct nvrtc *nvrtc, str
 {
     const char *text = request->source ? request->source : built->emitted->text;
     size_t length = request->source ? request->source_length : built->emitted->length;
+    struct status status = request->source ? plan_check_source(arena, built->emitted, text, length) : STATUS_OK;
+    if (!status.ok) return status;
     struct cache_session own, *session = cache_session_or(arena, request->session, &own);
     struct cache cache = cache_open_place(arena, session, CACHE_OBJECTS);
     struct cache_key key = cuda_binary_key(arena, compiler_name(arena, nvrtc, session), target, ptx, text, length);
-    struct status status = STATUS_OK;
     built->cached = cached_binary(arena, &cache, &key, ptx, &built->binary);
     if (!built->cached) {
         const char *name = arena_printf(arena, "%s.cu", request->kernel->name);

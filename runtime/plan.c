@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a launch plan and actual tensors. Out: whether they go together, and the values of a launch's arguments.
 // What the CPU target and CUDA have in common: both take arguments as an array of pointers to values.
+#include <string.h>
+
 #include "runtime/runtime.h"
 
 // Rounding a range up to whole tiles, and a tile's own points, must stay below 2^31 too.
@@ -68,6 +70,28 @@ struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, c
     rows->chunk = 0;
     lowered = lower(arena, kernel, rows, options, status);
     return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
+}
+
+static size_t line_length(const char *text, const char *end)
+{
+    const char *newline = memchr(text, '\n', (size_t)(end - text));
+    return (size_t)((newline ? newline : end) - text);
+}
+
+// Both texts begin with comments that say what they were made for; the first line is the kernel's name and the version.
+struct status plan_check_source(struct arena *arena, const struct emitted *emitted, const char *source, size_t length)
+{
+    const char *ours = emitted->text, *ours_end = ours + emitted->length, *theirs = source, *theirs_end = source + length;
+    for (int line = 0;; line++) {
+        size_t here = line_length(ours, ours_end), there = line_length(theirs, theirs_end);
+        if (here < 2 || there < 2 || memcmp(theirs, "//", 2) != 0) return STATUS_OK;
+        if (line > 0 && (here != there || memcmp(ours, theirs, here) != 0))
+            return status_failed(arena, "usage.source", "the edited text was emitted for something else: it says '%.*s', and here it is '%.*s'; "
+                                 "--keep DIR writes the text to edit", (int)there, theirs, (int)here, ours);
+        if (ours + here == ours_end || theirs + there == theirs_end) return STATUS_OK;
+        ours += here + 1;
+        theirs += there + 1;
+    }
 }
 
 struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,

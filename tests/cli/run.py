@@ -284,7 +284,7 @@ def test_compile():
     expect([*words, "--arch", "sm_80", "--arch", "sm_90", "-o", "x"], 2, err=["-o is one file"])
     expect([*words, "-o", "/dev/full"], 1, err=["No space left on device"])
     (FOLDER / "bad.cu").write_text("extern \"C\" __global__ void total(float *x) { nonsense(); }\n")
-    expect([*words, "--source", "bad.cu"], 70, err=["nonsense"])
+    expect([*words, "--source", "bad.cu"], 1, err=["nonsense"])
 
 
 RUN = ["run", TWO, "--kernel", "total", "--arg", "x=randn", "--arg", "offsets=offsets(uniform(0, 30))", "--dim", "B=40", "--dim", "M=5"]
@@ -320,6 +320,8 @@ def test_run():
     expect([*RUN, "--source", str(edited), "--check"], 1, err=["out"])
     edited.write_text(read(edited) + "no C\n")
     expect([*RUN, "--source", str(edited)], 2, err=["usage.source"])
+    expect(["emit", TWO, "--kernel", "total", "--target", "cpu", "-o", "open.c"], 0)
+    expect([*RUN, "--source", "open.c"], 2, err=["usage.source", "emitted for something else"])
 
 
 def test_checked():
