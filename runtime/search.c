@@ -13,7 +13,7 @@
 #include "runtime/runtime.h"
 #include "runtime/search.h"
 
-enum { SMALL_SPACE = 1024, POOL = 48, ELITES = 8, ATTEMPTS = 400, FIRST_ROWS = 16, LIST_LIMIT = 1 << 16 };
+enum { SMALL_SPACE = 1024, POOL = 48, ELITES = 8, ATTEMPTS = 400, FIRST_ROWS = 16, NEIGHBOURS = 6, LIST_LIMIT = 1 << 16 };
 
 struct search {
     struct arena *arena;
@@ -332,10 +332,14 @@ static struct config *choose(struct search *search, struct arena *arena, const s
     struct config *other = next_strategy(search, arena, standard);
     if (other) return other;
     if (rows->count < FIRST_ROWS && rows->count % 2) {  // neighbours of the default, before much else is known
-        for (int i = 0; i < ATTEMPTS; i++) {
+        struct config *best = NULL;
+        for (int i = 0, found = 0; i < ATTEMPTS && found < NEIGHBOURS; i++) {
             struct config *moved = move(search, arena, standard);
-            if (moved && config_check(arena, search->kernel, moved).ok && is_new(search, arena, moved)) return moved;
+            if (!moved || !config_check(arena, search->kernel, moved).ok || !is_new(search, arena, moved)) continue;
+            found++;
+            if (!best || search_prior(moved, &search->facts) < search_prior(best, &search->facts)) best = moved;
         }
+        if (best) return best;
     }
     return pick(search, arena, rows);
 }

@@ -26,6 +26,7 @@
 static const double start_limit = 180;    // seconds until a worker is ready
 static const double last_run_limit = 2;   // seconds that a run may still take once time is up
 static const double told_every = 0.1;
+static const double patience = 20, least_run_limit = 5;
 
 // ---------------------------------------------------------------------------------------------- rows
 
@@ -137,13 +138,21 @@ static void look_at_the_clock(struct driver *driver)
 
 // ---------------------------------------------------------------------------------------------- limits
 
+// A search knows what a row usually takes, and waits for none that takes so much longer that it can't be of use.
+double driver_run_limit(const struct driver *driver)
+{
+    double usual = patience * driver->longest, limit = driver->job->run_limit;
+    if (usual < least_run_limit) usual = least_run_limit;
+    return driver->job->search && driver->ok > 0 && usual < limit ? usual : limit;
+}
+
 static void check_limit(struct driver *driver, struct tune_worker *worker)
 {
     const struct tune_job *job = driver->job;
     if (worker->state != WORKER_STARTING && worker->state != WORKER_BUSY) return;
     double now = driver_now(driver), spent = now - worker->since;
-    double limit = worker->state == WORKER_STARTING ? start_limit : worker->role == ROLE_COMPILE ? job->compile_limit : job->run_limit;
-    if (worker->row == RETIMING_ROW) limit *= RETIMED_MOST;
+    double limit = worker->state == WORKER_STARTING ? start_limit : worker->role == ROLE_COMPILE ? job->compile_limit : driver_run_limit(driver);
+    if (worker->row == RETIMING_ROW) limit = job->run_limit * RETIMED_MOST;
     bool over = job->over ? job->over(job->data, worker->process, spent, limit) : spent >= limit;
     if (!over && driver->over_since > 0 && driver->phase != PHASE_RETIMING) over = now - driver->over_since > last_run_limit;
     if (over) over_limit(driver, worker);

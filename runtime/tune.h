@@ -129,7 +129,8 @@ struct tune_target {
     struct status (*open)(struct tune_device *device);
     struct status (*load)(struct tune_device *device, struct arena *arena, int row, const char *path, const struct tune_built *built,
                           void **program);
-    // One launch on restored inputs and poisoned outputs. Guards are looked at.
+    // One launch on restored inputs and poisoned outputs. Guards are looked at. What it took goes to
+    // device->check_milliseconds.
     struct status (*check)(struct tune_device *device, struct arena *arena, void *program);
     // Whether an output agrees with its reference, told without bringing it to the host; false: maybe not. NULL: never told.
     bool (*agrees)(struct tune_device *device, struct arena *arena, int param);
@@ -150,6 +151,8 @@ struct tune_device {
     void *state;
     const char *properties;       // as JSON text, for compiling workers; "" if there is nothing to say
     double copy_rate;             // bytes per second, read and written
+    double check_milliseconds;    // of the last check's launch, caches as they were; 0: not known
+    int registers;                // of the program loaded last, per thread; -1: not known
     double fastest_share;         // how many times the copy rate a kernel may seem to reach
 };
 

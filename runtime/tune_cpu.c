@@ -141,7 +141,9 @@ static struct status launch(struct tune_device *device, struct arena *arena, con
 static struct status check(struct tune_device *device, struct arena *arena, void *program)
 {
     restore(device, true);
+    double begin = milliseconds_now();
     struct status status = launch(device, arena, program);
+    device->check_milliseconds = milliseconds_now() - begin;
     return status.ok ? check_guards(device, arena) : status;
 }
 

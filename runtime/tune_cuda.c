@@ -10,6 +10,7 @@
 #include "runtime/tune_cuda.h"
 
 enum { FLUSH_BYTES = 256 << 20, COPY_RUNS = 5, EVENTS = 128, COMPARED_ON_HOST = 100000 };
+enum { FUNCTION_REGISTERS = 4 };  // CUfunction_attribute
 
 // ---------------------------------------------------------------------------------------------- building
 
@@ -218,7 +219,13 @@ static struct status load(struct tune_device *tuned, struct arena *arena, int ro
     const struct cuda_binary binary = {.data = file->text, .length = file->length, .ptx = built->ptx, .log = ""};
     struct status status = plan_check(arena, tuned->work->kernel, &built->plan, &tuned->work->bindings, state->tensors.views);
     if (!status.ok) return status;
-    return cuda_program_load(arena, state->device, &binary, &built->plan, &tuned->work->bindings, state->tensors.views, made);
+    status = cuda_program_load(arena, state->device, &binary, &built->plan, &tuned->work->bindings, state->tensors.views, made);
+    for (int i = 0; i < made->launch_count && status.ok; i++) {
+        int registers = 0;
+        cuda_result result = state->device->cuda->function_attribute(&registers, FUNCTION_REGISTERS, made->launches[i].function);
+        if (result == CUDA_OK && registers > tuned->registers) tuned->registers = registers;
+    }
+    return status;
 }
 
 static void unload(struct tune_device *tuned, void *program)
@@ -240,8 +247,11 @@ static struct status check(struct tune_device *tuned, struct arena *arena, void 
 {
     struct cuda_state *state = tuned->state;
     struct status status = restore(tuned, arena, true);
+    if (status.ok) status = record(state, arena, 0);
     if (status.ok) status = cuda_program_launch(arena, state->device, program);
+    if (status.ok) status = record(state, arena, 1);
     if (status.ok) status = cuda_wait(arena, state->device, tuned->work->kernel->name);
+    if (status.ok) status = elapsed(state, arena, 0, &tuned->check_milliseconds);
     return status.ok ? check_guards(tuned, arena, program) : status;
 }
 

@@ -94,6 +94,9 @@ static void row_measured(struct driver *driver, int index, const struct wire *me
     row->result.spread = wire_number(message, "spread", 0);
     row->result.runs = wire_int(message, "runs", 1);
     row->result.bound = wire_bool(message, "bound");
+    if (row->result.registers < 0) row->result.registers = wire_int(message, "registers", -1);
+    double took = driver_now(driver) - driver->device.since;
+    if (took > driver->longest) driver->longest = took;
     row_count(driver, index);
 }
 
@@ -216,7 +219,7 @@ void over_limit(struct driver *driver, struct tune_worker *worker)
     enum worker_state state = worker->state;
     enum worker_role role = worker->role;
     int row = worker->row;
-    double limit = role == ROLE_COMPILE ? driver->job->compile_limit : driver->job->run_limit;
+    double limit = role == ROLE_COMPILE ? driver->job->compile_limit : driver_run_limit(driver);
     worker_end(worker);
     if (state == WORKER_STARTING) {
         if (++driver->failed_starts >= STARTS_MOST) driver_fail(driver, status_failed(driver->arena, "internal.worker", "workers don't come up"));

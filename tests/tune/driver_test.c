@@ -121,6 +121,27 @@ static void interrupt_ends_it(struct unit *unit)
     fixture_reap();
 }
 
+// S: its first timed run is slow; C: its check is already.
+static void slow_rows_are_bound(struct unit *unit)
+{
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin(&fixture))) {
+        fixture_rows(&fixture, worker, 4, ".SC.", 1);
+        CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
+        for (int i = 1; i <= 2; i++) {
+            const struct tune_result *result = &fixture.rows.items[i].result;
+            CHECK(unit, result->status == TUNE_OK && result->bound && !result->retimed);
+            CHECK_NUMBER(unit, result->runs, 1);
+            CHECK_NUMBER(unit, result->median, i == 1 ? 100 : 50);
+        }
+        row_is_as_alone(unit, &fixture.rows, 0, '.');
+        row_is_as_alone(unit, &fixture.rows, 3, '.');
+        CHECK(unit, fixture.rows.items[0].result.retimed && fixture.rows.items[3].result.retimed);
+    }
+    fixture_end(&fixture);
+    fixture_reap();
+}
+
 static void no_worker_program(struct unit *unit)
 {
     struct fixture fixture;
@@ -179,6 +200,7 @@ int main(int argc, char **argv)
         {"every fault among others", every_fault_among_others},
         {"the budget ends it", budget_ends_it},
         {"an interrupt ends it", interrupt_ends_it},
+        {"slow rows are bound", slow_rows_are_bound},
         {"no worker program", no_worker_program},
         {"a worker that never begins", worker_that_never_begins},
         {"a config makes the reference", reference_from_a_config},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tilec tune` as its users see it: on the CPU with real compiles and times, and with a worker that fails as it is told.
 
-    program_test.py TILEC WORKER FAKE-WORKER SOURCE-ROOT
+    program_test.py TILEC WORKER FAKE-WORKER SOURCE-ROOT [FAKE-LIBCUDA FOLDER-OF-FAKE-NVRTC]
 
 No test depends on how fast anything is: limits are generous, and what hangs hangs for good.
 """
@@ -229,6 +229,17 @@ def processes_of(parent):
         return []
 
 
+def test_cuda(tap):
+    """On a driver that launches nothing: all of the way there, and results that nobody stored."""
+    place = Place()
+    driver, compiler = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[5:7])
+    done = place.tune(*configs(place, plain, serial, 5), "--device", "cuda", TILEC_TEST_LIBCUDA=driver, TILEC_NVRTC_DIR=compiler)
+    rows = place.rows()
+    tap.check([row["status"] for row in rows] == ["failed: wrong-result"] * 2 + ["skipped: config"], "a GPU that does nothing is wrong",
+              [done.stdout, done.stderr])
+    tap.check(done.returncode == 4 and all(row["registers"] for row in rows[:2]) and place.clean(), "and what was compiled has its registers")
+
+
 def test_usage(tap):
     place = Place()
     cases = [(["--device", "tpu"], 2, "no device tpu"), (["--budget", "soon"], 2, "budget"), (["--count", "x"], 2, "count"),
@@ -253,6 +264,8 @@ def main():
     for test in (test_list, test_search, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
                  test_killed_workers, test_usage):
         test(tap)
+    if len(sys.argv) > 6:
+        test_cuda(tap)
     tap.end()
 
 
