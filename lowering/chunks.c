@@ -177,8 +177,12 @@ static struct ir_value *load_result(struct splitter *s, struct copying *copying,
 
 // ---------------------------------------------------------------------------------------------- one launch
 
+static bool is_effect(const struct ir_op *op) {
+    return op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT;
+}
+
 static bool has_effect(const struct ir_op *op) {
-    if (op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT)
+    if (is_effect(op))
         return true;
     for (int r = 0; r < op->region_count; r++)
         for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)
@@ -266,6 +270,20 @@ static void read_kept(struct splitter *s, struct launch *launch, struct ir_build
     }
 }
 
+static void remove_effect(void *data, struct ir_op *op) {
+    (void)data;
+    if (is_effect(op))
+        ir_remove(op);
+}
+
+// Of an operation with effects, in a launch without: what it does to variables.
+static bool copy_values(struct splitter *s, struct launch *launch, struct ir_builder *b, struct ir_op *op) {
+    struct ir_op *copy = copy_op(s, &launch->copying, b, op);
+    for (int r = 0; copy && r < copy->region_count; r++)
+        walk_ops(copy->regions[r], remove_effect, NULL);
+    return copy != NULL;
+}
+
 static struct phase *phase_of(struct splitter *s, const struct ir_op *op) {
     for (int i = 0; i < s->phase_count; i++)
         if (s->phases[i].loop == op)
@@ -320,6 +338,8 @@ static bool write_region(struct splitter *s, struct launch *launch, struct ir_bu
             good = write_nest(s, launch, b, op);
         else if (!has_effect(op) || launch->effects)
             good = copy_op(s, &launch->copying, b, op) != NULL;
+        else if (op->result_count)
+            good = copy_values(s, launch, b, op);
         if (!good)
             return false;
     }

@@ -261,6 +261,51 @@ static bool has_effects_beside(const struct splitter *s, const struct ir_region 
     return false;
 }
 
+// What is stored beside the phases is stored in the last launch. Launches before it must not want to read it.
+struct reader {
+    const struct splitter *s;
+    bool in_phase, *stored;         // by parameter
+    const struct ir_op **loaded;
+};
+
+static void note_access(void *data, struct ir_op *op) {
+    struct reader *reader = data;
+    if (op->code == OP_LOAD)
+        reader->loaded[op->param] = op;
+    else if (op->code == OP_STORE && !reader->in_phase)
+        reader->stored[op->param] = true;
+}
+
+// Up to the last phase; what comes behind it is in the last launch alone.
+static void note_until_last_phase(struct reader *reader, struct ir_region *region) {
+    const struct splitter *s = reader->s;
+    for (struct ir_op *op = region->first; op; op = op->next) {
+        if (is_around_phases(s, op)) {
+            note_until_last_phase(reader, op->regions[0]);
+            return;
+        }
+        reader->in_phase = false;
+        for (int i = 0; i < s->phase_count; i++)
+            reader->in_phase |= s->phases[i].loop == op;
+        note_access(reader, op);
+        for (int r = 0; r < op->region_count; r++)
+            walk_ops(op->regions[r], note_access, reader);
+        if (s->phases[s->phase_count - 1].loop == op)
+            return;
+    }
+}
+
+static bool check_reads(struct splitter *s) {
+    struct reader reader = {.s = s};
+    reader.stored = ARENA_ARRAY(s->context->arena, bool, s->kernel->param_count);
+    reader.loaded = ARENA_ARRAY(s->context->arena, const struct ir_op *, s->kernel->param_count);
+    note_until_last_phase(&reader, s->top->regions[0]);
+    for (int p = 0; p < s->kernel->param_count; p++)
+        if (reader.stored[p] && reader.loaded[p])
+            return no(s, reader.loaded[p], "what is stored beside the loop along the row is loaded as well");
+    return true;
+}
+
 // ---------------------------------------------------------------------------------------------- extents
 
 // A number at the front of the kernel that is what `value` is; NULL if the host can't work it out.
@@ -349,7 +394,8 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
     s->chunk = context->config->chunk;
     if (top->result_count || top->region_count == 2 || !is_integer_constant(top->operands[0], &zero) || zero)
         return no(s, top, "the loop at the top hands values on, or doesn't begin at 0");
-    if (!find_phases(s, count_uses(context->arena, context->kernel), top->regions[0]) || !check_tiles(s, s->row_axis))
+    if (!find_phases(s, count_uses(context->arena, context->kernel), top->regions[0]) || !check_tiles(s, s->row_axis) ||
+        !check_reads(s))
         return false;
     bool ends_in_reduction = s->phases[s->phase_count - 1].loop->result_count > 0;
     s->effects_last = !ends_in_reduction && has_effects_beside(s, top->regions[0]);
