@@ -98,8 +98,32 @@ static tilec_result emit_one(struct emission *emission, const char *name, tilec_
 
 // ------------------------------------------------------------------------------------------------ the command
 
-static bool append(tilec_text *all, const tilec_text *one)
+static bool is_helper(const char *text, size_t length)
 {
+    static const char *const heads[] = {"static __device__ __forceinline__ ", "static inline "};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (length > strlen(heads[i]) && memcmp(text, heads[i], strlen(heads[i])) == 0) return true;
+    return false;
+}
+
+// Drops the small functions that stand in the text before already, letter for letter: one file defines each once. They
+// are paragraphs of their own, with an empty line behind.
+static void drop_known_helpers(const tilec_text *all, tilec_text *one)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < one->length;) {
+        const char *end = memmem(one->data + at, one->length - at, "\n\n", 2);
+        size_t size = end ? (size_t)(end + 2 - (one->data + at)) : one->length - at;
+        bool known = is_helper(one->data + at, size) && all->length && memmem(all->data, all->length, one->data + at, size);
+        if (!known) memmove(one->data + kept, one->data + at, size), kept += size;
+        at += size;
+    }
+    one->length = kept;
+}
+
+static bool append(tilec_text *all, tilec_text *one)
+{
+    if (one->length) drop_known_helpers(all, one);
     char *data = realloc(all->data, all->length + one->length + 2);
     if (!data) return usage_error("out of memory"), false;
     all->data = data;

@@ -147,6 +147,14 @@ static int count_launches(const struct ir_kernel *kernel) {
     return count;
 }
 
+// Where the statements of the next top-level loop begin.
+static int line_of_next(const struct ir_op *op) {
+    for (op = op->next; op; op = op->next)
+        if (is_control(op))
+            return op->line;
+    return INT32_MAX;
+}
+
 static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
     const struct ir_kernel *kernel = emitter->kernel;
     int launches = count_launches(kernel), number = 0;
@@ -166,14 +174,9 @@ static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
         if (plan->kernel_count)
             line(emitter, "%s", "");
         const char *name = launches > 1 ? print(emitter, "%s_%d", stem, ++number) : stem;
+        emitter->end_line = line_of_next(op);
         write_launch(emitter, op, name, &plan->kernels[plan->kernel_count++]);
     }
-}
-
-// The last statements may have left nothing in the code: their lines are said all the same.
-static void write_rest(struct emitter *emitter) {
-    if (emitter->next_line < emitter->lowered->line_count)
-        comment_lines(emitter, emitter->lowered->lines[emitter->lowered->line_count - 1]);
 }
 
 // Workspaces are aligned by whoever allocates them; the plan's demand is about the caller's tensors.
@@ -201,7 +204,6 @@ struct emitted *emit(struct arena *arena, const struct lowered *lowered, const c
     emitter.out = &functions;
     if (!emitter.status.code)
         write_functions(&emitter, &emitted->plan);
-    write_rest(&emitter);
     emitter.out = &whole;
     write_preface(&emitter, version);
     write_helpers(&emitter);

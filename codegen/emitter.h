@@ -78,6 +78,7 @@ struct emitter {
     } *helpers;               // in the order in which they need each other
     int helper_count, helper_capacity;
     uint64_t aligned;
+    int end_line;             // the line at which the next function's statements begin
     int next_line;            // of the kernel's statements that have been written as comments
 };
 

@@ -284,6 +284,52 @@ static struct signature make_signature(struct emitter *emitter, struct launch_ke
     return signature;
 }
 
+// A host number as a reader would write it; "…" for what takes more than names and plain operations.
+static const char *number_words(struct emitter *emitter, const struct ir_value *value) {
+    const struct ir_op *def = value->region ? NULL : value->def;
+    if (!def)
+        return "…";
+    if (def->code == OP_CONST)
+        return print(emitter, "%lld", (long long)def->integer);
+    if (def->code == OP_DIM)
+        return emitter->dim_names[def->dim];
+    if (def->code == OP_SCALAR)
+        return emitter->param_names[def->param];
+    if (def->code == OP_CAST)
+        return number_words(emitter, def->operands[0]);
+    const char *sign = def->code == OP_ADD   ? "+"
+                       : def->code == OP_SUB ? "-"
+                       : def->code == OP_MUL ? "*"
+                       : def->code == OP_DIV ? "/"
+                                             : NULL;
+    if (!sign)
+        return "…";
+    return print(emitter, "(%s %s %s)", number_words(emitter, def->operands[0]), sign,
+                 number_words(emitter, def->operands[1]));
+}
+
+static const char *tiles_words(struct emitter *emitter, const struct launch_axis *axis) {
+    int64_t lo, hi;
+    if (axis->elements_of)
+        return print(emitter, "ceil(elements of %s / %lld)", axis->elements_of->name, (long long)axis->block);
+    bool from_zero = constant_of(axis->lo, &lo) && lo == 0;
+    if (from_zero && constant_of(axis->hi, &hi))
+        return print(emitter, "%lld", (long long)(hi > 0 ? (hi + axis->block - 1) / axis->block : 0));
+    const char *range = number_words(emitter, axis->hi);
+    if (!from_zero)
+        range = print(emitter, "(%s - %s)", range, number_words(emitter, axis->lo));
+    return axis->block == 1 ? range : print(emitter, "ceil(%s / %lld)", range, (long long)axis->block);
+}
+
+// How the function is launched: the grid is one-dimensional, its first factor changes fastest.
+static void write_launch_words(struct emitter *emitter, const struct launch_kernel *plan) {
+    const char *blocks = plan->grid_count ? "" : "1";
+    for (int i = 0; i < plan->grid_count; i++)
+        blocks = print(emitter, "%s%s%s", blocks, i ? " * " : "", tiles_words(emitter, &plan->grid[i]));
+    if (emitter->cuda)
+        line(emitter, "// launch: %s blocks of %d threads", blocks, plan->threads);
+}
+
 static void write_head(struct emitter *emitter, const char *name, const struct signature *signature, int threads,
                        int min_blocks) {
     const char *bounds = min_blocks ? print(emitter, "%d, %d", threads, min_blocks) : print(emitter, "%d", threads);
@@ -340,6 +386,7 @@ static void finish_function(struct emitter *emitter, struct text *outer, struct 
     emitter->out = outer;
     emitter->indent = 0;
     struct signature signature = make_signature(emitter, plan);
+    write_launch_words(emitter, plan);
     write_head(emitter, name, &signature, plan->threads, emitter->lowered->config->min_blocks);
     write_thread(emitter);
     text_add_bytes(outer, body->data ? body->data : "", body->length);
@@ -365,6 +412,7 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     write_preamble(emitter, &usage);
     write_grid(emitter, &grid);
     write_ops(emitter, &top, 1);
+    comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;
     plan_grid(emitter, &grid, plan);
     finish_function(emitter, outer, &body, name, plan);

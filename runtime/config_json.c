@@ -238,7 +238,9 @@ static struct status parse(struct arena *arena, const struct ir_kernel *kernel, 
     cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
     if (!root) return refuse_syntax(arena, path, text, length, end);
     struct reader reader = {arena, kernel, config_default(arena, kernel), STATUS_OK};
-    bool ok = read_config(&reader, root);
+    // A list of one config, as `tilec config random --count 1` writes it, is that config.
+    bool listed = cJSON_IsArray(root) && cJSON_GetArraySize(root) == 1;
+    bool ok = read_config(&reader, listed ? root->child : root);
     cJSON_Delete(root);
     if (ok) reader.status = config_check(arena, kernel, reader.config);
     if (!reader.status.ok)

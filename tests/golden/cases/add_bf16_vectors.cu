@@ -42,6 +42,7 @@ static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, cons
     *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
 }
 
+// launch: 1 * B blocks of 32 threads
 extern "C" __global__ void __launch_bounds__(32) jagged_dense_add(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, const unsigned short *__restrict__ y, unsigned short *__restrict__ out) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

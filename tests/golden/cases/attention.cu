@@ -29,6 +29,7 @@ static __device__ __forceinline__ float tile_siluf(float x) {
     return x / (1.0f + expf(-x));
 }
 
+// launch: H * B blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention(const float *__restrict__ q, const float *__restrict__ k, const float *__restrict__ v, const long long *__restrict__ offsets, float *__restrict__ out, float alpha, float scale, int H) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

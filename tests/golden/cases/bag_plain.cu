@@ -54,6 +54,7 @@ static __device__ __forceinline__ void tile_store_f32x4(float *p, const float *v
     *(uint4 *)p = make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
 }
 
+// launch: 1 * B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__restrict__ table, const long long *__restrict__ indices, const long long *__restrict__ offsets, float *__restrict__ out) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

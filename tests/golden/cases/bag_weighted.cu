@@ -18,6 +18,7 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
+// launch: 1 * B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__restrict__ table, const long long *__restrict__ indices, const long long *__restrict__ offsets, const float *__restrict__ weights, float *__restrict__ out) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

@@ -21,6 +21,7 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
+// launch: ceil(B / 8) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) centre_1(const float *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ mean, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
@@ -57,6 +58,7 @@ extern "C" __global__ void __launch_bounds__(256) centre_1(const float *__restri
     __syncthreads();
 }
 
+// launch: ceil(B / 8) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) centre_2(const float *__restrict__ x, const long long *__restrict__ offsets, const float *__restrict__ mean, float *__restrict__ out, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

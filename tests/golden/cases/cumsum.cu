@@ -67,6 +67,7 @@ static __device__ __forceinline__ unsigned short tile_f16_store(float f) {
     return h;
 }
 
+// launch: ceil(M / 8) * B blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_cumsum(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, unsigned short *__restrict__ out, int M) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

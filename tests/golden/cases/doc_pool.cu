@@ -37,6 +37,7 @@ static __device__ __forceinline__ float tile_maxf(float a, float b) {
     return a > b || a != a ? a : b;
 }
 
+// launch: ceil(M / 32) * B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) doc_pool(const float *__restrict__ x, const long long *__restrict__ sentences, const long long *__restrict__ docs, float *__restrict__ out, int M) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

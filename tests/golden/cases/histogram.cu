@@ -20,18 +20,21 @@ static __device__ __forceinline__ void tile_atomic_add_i32(int *p, int v) {
     atomicAdd(p, v);
 }
 
+// launch: ceil(elements of each / 2048) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) histogram_fill_each(int *__restrict__ each, long long bins, int B) {
     const long long tile_count = (long long)B * (long long)bins, tile_end = ((long long)blockIdx.x + 1) * 2048;
     for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
         each[tile_at] = 0;
 }
 
+// launch: ceil(elements of whole / 2048) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) histogram_fill_whole(int *__restrict__ whole, long long bins) {
     const long long tile_count = (long long)bins, tile_end = ((long long)blockIdx.x + 1) * 2048;
     for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
         whole[tile_at] = 0;
 }
 
+// launch: ceil(B / 8) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) histogram(const float *__restrict__ x, const int *__restrict__ offsets, int *__restrict__ each, int *__restrict__ whole, long long bins, float lo, float hi, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

@@ -8,6 +8,7 @@ static __device__ __forceinline__ long long tile_clampi_i64(long long x, long lo
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
 }
 
+// launch: ceil(N / 256) * B blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) jagged_dense_add(const float *__restrict__ x, const long long *__restrict__ offsets, const float *__restrict__ y, float *__restrict__ out, int N) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

@@ -78,6 +78,7 @@ static __device__ __forceinline__ void tile_store_f16x8(unsigned short *p, const
     *(uint4 *)p = make_uint4((unsigned)tile_f16_store(v[0]) | (unsigned)tile_f16_store(v[1]) << 16, (unsigned)tile_f16_store(v[2]) | (unsigned)tile_f16_store(v[3]) << 16, (unsigned)tile_f16_store(v[4]) | (unsigned)tile_f16_store(v[5]) << 16, (unsigned)tile_f16_store(v[6]) | (unsigned)tile_f16_store(v[7]) << 16);
 }
 
+// launch: B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) jagged_layer_norm(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, unsigned short *__restrict__ out, float eps) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

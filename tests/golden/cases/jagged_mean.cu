@@ -28,12 +28,14 @@ static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n,
     }
 }
 
+// launch: ceil(elements of out / 2048) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) jagged_mean_fill_out(float *__restrict__ out, int B) {
     const long long tile_count = (long long)B * (long long)100, tile_end = ((long long)blockIdx.x + 1) * 2048;
     for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
         out[tile_at] = 0.0f;
 }
 
+// launch: B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__restrict__ x, const long long *__restrict__ offsets, const int *__restrict__ features, float *__restrict__ out) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

@@ -108,6 +108,7 @@ static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, cons
     *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
 }
 
+// launch: 1 * B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned short *__restrict__ x, const int *__restrict__ offsets, unsigned short *__restrict__ out) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

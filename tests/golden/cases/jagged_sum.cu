@@ -28,6 +28,7 @@ static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n,
     }
 }
 
+// launch: ceil(M / 32) * B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) jagged_sum(const float *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ out, int M) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

@@ -15,12 +15,14 @@ static __device__ __forceinline__ long long tile_shr_i64(long long a, long long 
     return a >> (n < 0 || n > 63 ? 63 : n);
 }
 
+// launch: ceil(elements of small / 2048) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) powers_fill_small(signed char *__restrict__ small, int n) {
     const long long tile_count = (long long)n, tile_end = ((long long)blockIdx.x + 1) * 2048;
     for (long long tile_at = (long long)blockIdx.x * 2048 + threadIdx.x; tile_at < tile_end && tile_at < tile_count; tile_at += 256)
         small[tile_at] = -1;
 }
 
+// launch: ceil(n / 256) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__ x, const unsigned char *__restrict__ bytes, long long *__restrict__ out, signed char *__restrict__ small, long long steps, int n) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

@@ -46,6 +46,7 @@ static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
     for (int i = 0; i < 8; ++i) v[i] = 0;
 }
 
+// launch: B blocks of 512 threads
 extern "C" __global__ void __launch_bounds__(512) scale_rows(unsigned short *__restrict__ x, const long long *__restrict__ offsets, const unsigned short *__restrict__ by) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

@@ -37,6 +37,7 @@ static __device__ __forceinline__ void tile_argmax_lanes_f32(float *best, long l
     }
 }
 
+// launch: ceil(M / 8) * ceil(B / 4) blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) segment_max(const float *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ top, long long *__restrict__ at, int M, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

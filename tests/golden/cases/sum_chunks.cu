@@ -106,6 +106,7 @@ static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, cons
     *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
 }
 
+// launch: B blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *__restrict__ offsets, int *__restrict__ row_of_4, int nnz, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
@@ -140,6 +141,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *
     }
 }
 
+// launch: 1 * ((nnz / 256) + B) blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ partial_3, const int *__restrict__ row_of_4, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
@@ -209,6 +211,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     __syncthreads();
 }
 
+// launch: 1 * B blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *__restrict__ offsets, unsigned short *__restrict__ out, const float *__restrict__ partial_3, int nnz, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

@@ -65,6 +65,7 @@ static __device__ __forceinline__ void tile_store_f16x8(unsigned short *p, const
     *(uint4 *)p = make_uint4((unsigned)tile_f16_store(v[0]) | (unsigned)tile_f16_store(v[1]) << 16, (unsigned)tile_f16_store(v[2]) | (unsigned)tile_f16_store(v[3]) << 16, (unsigned)tile_f16_store(v[4]) | (unsigned)tile_f16_store(v[5]) << 16, (unsigned)tile_f16_store(v[6]) | (unsigned)tile_f16_store(v[7]) << 16);
 }
 
+// launch: 1 * B blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, unsigned short *__restrict__ out) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

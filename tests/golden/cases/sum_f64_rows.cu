@@ -46,6 +46,7 @@ static __device__ __forceinline__ void tile_store_f64x2(double *p, const double 
     *(uint4 *)p = make_uint4((unsigned)__double_as_longlong(v[0]), (unsigned)((unsigned long long)__double_as_longlong(v[0]) >> 32), (unsigned)__double_as_longlong(v[1]), (unsigned)((unsigned long long)__double_as_longlong(v[1]) >> 32));
 }
 
+// launch: ceil(B / 8) * 1 blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum(const double *__restrict__ x, const long long *__restrict__ offsets, double *__restrict__ out, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;

@@ -63,6 +63,7 @@ static __device__ __forceinline__ float tile_minf(float a, float b) {
     return a < b || a != a ? a : b;
 }
 
+// launch: ceil(B / 8) blocks of 256 threads
 extern "C" __global__ void __launch_bounds__(256) until(const float *__restrict__ x, const int *__restrict__ offsets, float *__restrict__ out, unsigned char *__restrict__ over, float limit, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
