@@ -127,7 +127,9 @@ bool read_command_line(const struct command *command, int argc, char **argv, str
     opterr = 0;
     optind = 1;
     while ((found = getopt_long(argc, argv, tables.letters, tables.entries, NULL)) != -1) {
-        const char *word = argv[optind - 1];
+        const char letter[] = {'-', (char)optopt, 0};  // of several in one word: argv isn't at that word's end yet
+        bool is_long = !strncmp(argv[optind - 1], "--", 2);
+        const char *word = found == '?' && !is_long && optopt > ' ' && optopt < 127 ? letter : argv[optind - 1];
         if (found == '?') return usage_error("%s: no such option: %s; see tilec %s --help", command->name, word, command->name), false;
         if (found == ':') return usage_error("%s: %s wants a value", command->name, word), false;
         if (!add_value(&arguments->values[option_of(command, found)], optarg ? optarg : "")) return false;

@@ -124,7 +124,9 @@ static void write_specialization(struct emitter *emitter) {
 }
 
 static void write_preface(struct emitter *emitter, const char *version) {
-    line(emitter, "// %s from %s, compiled by tilec %s", emitter->kernel->name, file_name(emitter->kernel), version);
+    const char *file = file_name(emitter->kernel);
+    line(emitter, "// %s from %s, compiled by tilec %s", emitter->kernel->name,
+         comment_text(emitter, file, strlen(file)), version);
     write_specialization(emitter);
     write_config(emitter);
     line(emitter, "%s", "");

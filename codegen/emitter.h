@@ -129,6 +129,7 @@ void write_store(struct emitter *emitter, const struct ir_op *op);
 void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
 const char *file_name(const struct ir_kernel *kernel);  // of its source, without folders
+const char *comment_text(struct emitter *emitter, const char *text, size_t length);
 void write_assert(struct emitter *emitter, const struct ir_op *op);
 void write_print(struct emitter *emitter, const struct ir_op *op);
 axes_t axes_touched(const struct ir_op *op);

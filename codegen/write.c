@@ -293,6 +293,21 @@ const char *type_suffix(enum ir_type type) {
 
 // ---------------------------------------------------------------------------------------------- comments
 
+// One line of text that ends no comment and goes on in no other line: no trigraphs, and no backslash at its end.
+const char *comment_text(struct emitter *emitter, const char *text, size_t length) {
+    char *copy = ARENA_ARRAY(emitter->arena, char, length + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '?' && count && copy[count - 1] == '?')
+            continue;
+        copy[count++] = (unsigned char)text[i] < 32 ? ' ' : text[i];
+    }
+    while (count && (copy[count - 1] == ' ' || copy[count - 1] == '\\'))
+        count--;
+    copy[count] = 0;
+    return copy;
+}
+
 static void comment_line(struct emitter *emitter, int number) {
     const struct source *source = emitter->kernel->source;
     if (!source)
@@ -306,9 +321,7 @@ static void comment_line(struct emitter *emitter, int number) {
         text++;
         length--;
     }
-    while (length && (text[length - 1] == ' ' || text[length - 1] == '\r' || text[length - 1] == '\\'))
-        length--;
-    line(emitter, "// %d: %.*s", number, (int)length, text);
+    line(emitter, "// %d: %s", number, comment_text(emitter, text, length));
 }
 
 void comment_lines(struct emitter *emitter, int up_to) {

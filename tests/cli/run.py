@@ -59,7 +59,7 @@ def read(name):
 
 
 def show(words):
-    return " ".join(str(w).replace(str(ROOT) + "/", "").replace(str(FOLDER) + "/", "") for w in words)
+    return " ".join(str(w).replace(str(ROOT) + "/", "").replace(str(FOLDER) + "/", "").replace("\n", " ") for w in words)
 
 
 def expect(words, code, out=(), err=(), no_out=(), **how):
@@ -117,6 +117,8 @@ def test_usage():
     expect(["check"], 2, err=["wants FILE"])
     expect(["check", "--nonsense", TWO], 2, err=["no such option: --nonsense"])
     expect(["check", "-q", TWO], 2, err=["no such option"])
+    expect(["check", "-x.tile"], 2, err=["no such option: -x;"])
+    expect(["check", TWO, "--json=3"], 2, err=["no such option: --json=3"])
     expect(["emit", TWO, "--kernel"], 2, err=["--kernel wants a value"])
     expect(["emit", TWO, TWO], 2, err=["one word too many"])
     expect(["emit"], 2, err=["wants FILE"])
@@ -198,6 +200,9 @@ def test_emit():
     expect(["emit", TWO, "--kernel", "total", "--config", str(FOLDER)], 2, err=["it is a folder"])
     expect(["check", "/dev/zero"], 2, err=["larger than 64 MiB"])
     expect(["emit", "--list-passes"], 0, out=["lower_masks", "opt_hoist"])
+    odd = FOLDER / "a\nb.tile"  # neither the file's name nor a comment in it goes on in the emitted text
+    odd.write_text("kernel k(x: f32[n]) -> out: f32[n]\n{\n    for t in tile(n) {  // C:\\\t\n        out[t] = x[t];  // ??/\n    }\n}\n")
+    expect(["emit", str(odd)], 0, out=["// k from a b.tile, compiled", "// 3: for t in tile(n) {  // C:\n", "// ?/\n"])
     expect(["emit", "--list-ops"], 0, out=["reduce", "select"])
     half = tilec("emit", TWO, "--kernel", "total", "--type", "T=f16", "--dim", "M=64").out
     check(half and half != result.out, "types and dimensions change the text")
