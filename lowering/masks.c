@@ -132,17 +132,17 @@ static void fold_facts(struct masking *masking, struct ir_op *op) {
 // ---------------------------------------------------------------------------------------------- which atoms
 
 // The atoms that an operation on `axes` has to look at, projected on them.
+// Never more than one for each atom around, one for each full axis, an `any` and the program's own predicate.
 struct mask {
     int count;
-    struct ir_value *atoms[MAX_ATOMS];
+    struct ir_value *atoms[MAX_ATOMS + IR_MAX_AXES + 2];
 };
 
 static void mask_add(struct mask *mask, struct ir_value *atom) {
     for (int i = 0; i < mask->count; i++)
         if (mask->atoms[i] == atom)
             return;
-    if (mask->count < MAX_ATOMS)
-        mask->atoms[mask->count++] = atom;
+    mask->atoms[mask->count++] = atom;
 }
 
 static struct ir_value *conjunction(struct ir_builder *builder, const struct mask *mask) {
