@@ -13,6 +13,7 @@ enum {
     COLUMN_LANES = 16,     // beside rows: 64 floats of columns, as much of the row as lanes are left
     WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
     JAGGED_REGISTERS = 4,
+    SHORT_EXTENT = 32,  // a loop that can't keep the warps of a block busy
     UNKNOWN_EXTENT = 256,
 };
 
@@ -45,12 +46,20 @@ static int pick_columns(const struct axis_list *list) {
     return columns;
 }
 
+static bool is_short(const struct axis_use *use) {
+    return use->extent > 0 && use->extent < SHORT_EXTENT;
+}
+
+// The deepest loop that isn't the columns'; one over a few points only if there is no other.
 static int deepest_loop(const struct axis_list *list, int columns, bool inner) {
     int deepest = -1;
-    for (int i = 0; i < list->count; i++)
-        if (i != columns && list->items[i].loops && (list->items[i].inner || !inner) &&
-            (deepest < 0 || list->items[i].depth >= list->items[deepest].depth))
+    for (int i = 0; i < list->count; i++) {
+        const struct axis_use *use = &list->items[i], *best = deepest < 0 ? NULL : &list->items[deepest];
+        if (i == columns || !use->loops || (inner && !use->inner))
+            continue;
+        if (!best || is_short(best) > is_short(use) || (is_short(best) == is_short(use) && use->depth >= best->depth))
             deepest = i;
+    }
     return deepest;
 }
 
@@ -90,11 +99,13 @@ static void shape_columns(struct config_axis *axis, const struct axis_use *use, 
     *lanes /= axis->lanes;
 }
 
-static void shape_rows(struct config_axis *axis, int lanes, int elements) {
+// No more points than the loop is known to have.
+static void shape_rows(struct config_axis *axis, const struct axis_use *use, int lanes, int elements) {
     int registers = at_most(THREAD_ELEMENTS / (elements < THREAD_ELEMENTS ? elements : THREAD_ELEMENTS), 8);
-    axis->lanes = lanes;
-    axis->warps = ROW_WARPS;
-    axis->block = lanes * ROW_WARPS * registers;
+    int most = use->extent > 0 ? up_to_power(use->extent, MAX_BLOCK) : MAX_BLOCK;
+    axis->lanes = at_most(most, lanes);
+    axis->warps = at_most(most / axis->lanes, ROW_WARPS);
+    axis->block = axis->lanes * axis->warps * at_most(most / (axis->lanes * axis->warps), registers);
 }
 
 // Rows of single numbers, one row per warp: nothing but the columns has an inner loop.
@@ -146,7 +157,8 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     if (columns >= 0)
         shape_columns(&config->axes[columns], &list.items[columns], smallest_element(kernel), rows >= 0, &lanes);
     if (rows >= 0)
-        shape_rows(&config->axes[rows], lanes, columns >= 0 ? elements_of(&config->axes[columns]) : 1);
+        shape_rows(&config->axes[rows], &list.items[rows], lanes,
+                   columns >= 0 ? elements_of(&config->axes[columns]) : 1);
     else if (columns >= 0 && !list.items[columns].full)
         shape_top(config, &list, columns);
     set_grid(arena, config, &list);

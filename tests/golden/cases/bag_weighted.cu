@@ -1,7 +1,7 @@
 // embedding_bag from 15_embedding_bag.tile, compiled by tilec 0.1.0
 // T = f32, I = i64, D = 64, with weights; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
-//   td: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   td: block 64 = vector 1 x lanes 1 x warps 16 x registers 4
 //   tk: block 128 = vector 1 x lanes 32 x warps 1 x registers 4
 //   grid td, tb; strategy rows; peel true; late true; min_blocks 0
 
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     const int warp = (int)threadIdx.x / 32;
     const int td_t = warp;
     const int tk_t = lane;
-    const int td0 = (int)(blockIdx.x % 1) * 128;
+    const int td0 = (int)(blockIdx.x % 1) * 64;
     const int td = td0 + td_t;
     const int tb = (int)(blockIdx.x / 1);
     // 4: for tb in tile(B) {
@@ -34,17 +34,15 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     // 6: for td in tile(D) {
     // 7: var acc: accum(T)[tb, td] = 0;
     // 8: for tk in jagged_tile(offsets[tb + 1] - start) {
-    bool inside[8];
-    float acc[8];
-    #pragma unroll
-    for (int td_i = 0; td_i < 8; ++td_i) {
-        inside[td_i] = td + td_i * 16 < 64;
-        acc[td_i] = 0.0f;
-    }
     // 9: let w = has(weights) ? weights[start + tk] : 1;
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 128;
     const int start_2 = (int)start;
+    float acc[4];
+    #pragma unroll
+    for (int td_i = 0; td_i < 4; ++td_i) {
+        acc[td_i] = 0.0f;
+    }
     for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
         const int tk = tk0 + tk_t;
         // 10: acc += sum[tk](table[indices[start + tk], td] * w);
@@ -56,10 +54,10 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
             i_2[tk_i] = indices[start_2 + (tk + tk_i * 32)];
         }
         #pragma unroll
-        for (int td_i = 0; td_i < 8; ++td_i) {
+        for (int td_i = 0; td_i < 4; ++td_i) {
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                acc[td_i] += inside[td_i] ? (inside[td_i] ? table[(int)i_2[tk_i] * 64 + (td + td_i * 16)] : 0.0f) * w[tk_i] : 0.0f;
+                acc[td_i] += table[(int)i_2[tk_i] * 64 + (td + td_i * 16)] * w[tk_i];
             }
         }
     }
@@ -74,20 +72,20 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
             i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_2 + (tk_2 + tk_i * 32)] : 0LL;
         }
         #pragma unroll
-        for (int td_i = 0; td_i < 8; ++td_i) {
+        for (int td_i = 0; td_i < 4; ++td_i) {
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                acc[td_i] += inside[td_i] ? (inside[td_i] && tk_2 + tk_i * 32 < i ? table[(int)i_3[tk_i] * 64 + (td + td_i * 16)] : 0.0f) * w_2[tk_i] : 0.0f;
+                acc[td_i] += (tk_2 + tk_i * 32 < i ? table[(int)i_3[tk_i] * 64 + (td + td_i * 16)] : 0.0f) * w_2[tk_i];
             }
         }
     }
     #pragma unroll
-    for (int td_i = 0; td_i < 8; ++td_i) {
+    for (int td_i = 0; td_i < 4; ++td_i) {
         acc[td_i] = tile_sum_lanes_f32(acc[td_i], 32, 1);
     }
     // 12: out[tb, td] = acc;
     #pragma unroll
-    for (int td_i = 0; td_i < 8; ++td_i) {
-        if ((thread & 31) == 0 && inside[td_i]) out[tb * 64 + (td + td_i * 16)] = acc[td_i];
+    for (int td_i = 0; td_i < 4; ++td_i) {
+        if ((thread & 31) == 0) out[tb * 64 + (td + td_i * 16)] = acc[td_i];
     }
 }

@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tn: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   tr: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
-//   td: block 256 = vector 1 x lanes 4 x warps 16 x registers 4
+//   td: block 64 = vector 1 x lanes 4 x warps 16 x registers 1
 //   grid tn, tb; strategy rows; peel true; late true; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
@@ -26,11 +26,6 @@ static __device__ __forceinline__ void tile_load_f16x8(float *v, const unsigned 
     v[5] = tile_f16_load((unsigned short)(q0.z >> 16));
     v[6] = tile_f16_load((unsigned short)q0.w);
     v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
-}
-
-static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
-    #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = 0;
 }
 
 static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
@@ -83,11 +78,6 @@ extern "C" __global__ void __launch_bounds__(512) jagged_dense_bmm(const unsigne
     __shared__ __align__(16) unsigned char tile_shared[16384];
     const int tn_t = (lane & 7) * 8;
     const int td_t = warp * 4 + (lane >> 3 & 3);
-    bool inside[4];
-    #pragma unroll
-    for (int td_i = 0; td_i < 4; ++td_i) {
-        inside[td_i] = td_t + td_i * 64 < 64;
-    }
     const int tn0 = (int)(blockIdx.x % 1) * 64;
     const int tn = tn0 + tn_t;
     const int tb = (int)(blockIdx.x / 1);
@@ -97,52 +87,42 @@ extern "C" __global__ void __launch_bounds__(512) jagged_dense_bmm(const unsigne
     const long long start = offsets[tb];
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     for (int tr = 0; tr < i; ++tr) {
-        const bool inside_2 = tr < i;
-        if (inside_2) {
+        const bool inside = tr < i;
+        if (inside) {
             // 7: var acc: accum(T)[tb, tr, tn] = 0;
             // 8: for td in tile(D) {
             // 9: acc += dot[td](x[start + tr, td], w[tb, td, tn]);
             // 11: if has(bias) { acc += bias[tb, tn]; }
             float acc[8];
             float v_2[8];
+            float v_4[8];
             float v[8];
-            tile_load_f16x8(v, bias + tb * 64 + tn);
+            tile_load_f16x8(v, w + (tb * 64 + td_t) * 64 + tn);
+            float v_3[8];
+            tile_load_f16x8(v_3, bias + tb * 64 + tn);
             #pragma unroll
             for (int tn_i = 0; tn_i < 8; ++tn_i) {
                 acc[tn_i] = 0.0f;
                 v_2[tn_i] = v[tn_i];
+                v_4[tn_i] = v_3[tn_i];
             }
             const int i_2 = (int)start + tr;
-            float v_3[4];
-            #pragma unroll
-            for (int td_i = 0; td_i < 4; ++td_i) {
-                v_3[td_i] = (inside[td_i] ? tile_f16_load(x[i_2 * 64 + (td_t + td_i * 64)]) : 0.0f);
-            }
-            float v_5[8];
+            const float v_5 = tile_f16_load(x[i_2 * 64 + td_t]);
+            float v_6[8];
             #pragma unroll
             for (int tn_i = 0; tn_i < 8; ++tn_i) {
-                v_5[tn_i] = 0.0f;
-            }
-            #pragma unroll
-            for (int td_i = 0; td_i < 4; ++td_i) {
-                float v_4[8];
-                if (inside[td_i]) tile_load_f16x8(v_4, w + (tb * 64 + (td_t + td_i * 64)) * 64 + tn);
-                else tile_clear_f32x8(v_4);
-                #pragma unroll
-                for (int tn_i = 0; tn_i < 8; ++tn_i) {
-                    v_5[tn_i] += v_3[td_i] * v_4[tn_i];
-                }
+                v_6[tn_i] = v_5 * v_2[tn_i];
             }
             #pragma unroll
             for (int tn_i = 0; tn_i < 8; ++tn_i) {
-                v_5[tn_i] = tile_sum_lanes_f32(v_5[tn_i], 4, 8);
+                v_6[tn_i] = tile_sum_lanes_f32(v_6[tn_i], 4, 8);
             }
-            tile_sum_warps_f32(&v_5[0], 8, tile_shared, 16, 1);
+            tile_sum_warps_f32(&v_6[0], 8, tile_shared, 16, 1);
             // 12: out[start + tr, tn] = acc;
             float acc_2[8];
             #pragma unroll
             for (int tn_i = 0; tn_i < 8; ++tn_i) {
-                acc_2[tn_i] = tile_f16_round(acc[tn_i] + v_5[tn_i] + v_2[tn_i]);
+                acc_2[tn_i] = tile_f16_round(acc[tn_i] + v_6[tn_i] + v_4[tn_i]);
             }
             if ((thread & 504) == 0) tile_store_f16x8(out + i_2 * 64 + tn, acc_2);
         }
