@@ -83,7 +83,7 @@ static struct ir_op *make_loop(struct splitter *s, struct ir_builder *b, const c
     return loop;
 }
 
-// The loop of `inside` carries one more value: its start goes in, `next` of the argument comes out at the end.
+// Ends the body: what the loop hands to its next turn.
 static void end_loop(struct ir_builder *inside, int count, struct ir_value *const *values) {
     ir_yield(inside, count, values);
 }
