@@ -146,20 +146,23 @@ void session::check_rows(const variant &v, const std::vector<results> &got) {
 
 void session::run_one(const variant &v, const simt::library &library, size_t text) {
     std::vector<results> got(inputs_.size());
+    bool executed = false;
     for (size_t i = 0; i < inputs_.size(); i++) {
-        if (covered_points(kernel_, *v.cut, inputs_[i]) > (options_.all ? most_points_of_all : most_points)) {
+        if (covered_points(kernel_, v, inputs_[i]) > (options_.all ? most_points_of_all : most_points)) {
             report_.oversized++;
             continue;
         }
         simt::order turns = (size_t(v.number) + i) % 2 == 0 ? simt::order::forward : simt::order::backward;
         run_counts counts;
         std::string wrong = run_variant(kernel_, v, library, text, inputs_[i], turns, got[i], counts);
+        executed |= counts.steps > 0;
         report_.launches += counts.launches;
         report_.steps += counts.steps;
         if (wrong.empty()) wrong = compare(kernel_, inputs_[i], *unit_.tested, got[i], references_[i]);
         if (!wrong.empty()) return fail(v, inputs_[i].choice.name() + ": " + wrong);
     }
     check_rows(v, got);
+    if (!executed) return;
     (v.target == TARGET_CPU ? report_.cpu : report_.cuda)++;
     coverage_.add(kernel_, *v.cut);
 }

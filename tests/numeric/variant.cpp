@@ -36,21 +36,37 @@ simt::emitted_text text_of(const variant &v) {
 
 // ------------------------------------------------------------------------------------------------ running
 
-// A jagged axis has as many points as the longest row; an axis that names no column has as many as there are rows.
-int64_t covered_points(const ir_kernel *kernel, const config &c, const input &in) {
-    int64_t points = 1;
-    for (int i = 0; i < c.axis_count; i++) {
-        int64_t extent = 1;
-        for (int a = 0; a < kernel->axis_count; a++) {
-            const ir_axis &axis = kernel->axes[a];
-            if (strcmp(axis.name, c.axes[i].name) != 0) continue;
-            ir_bindings bindings = in.bindings();
-            bool number = axis.kind != AXIS_JAGGED && ir_is_host_number(axis.hi);
-            extent = std::max(extent, number ? ir_evaluate_number(axis.hi, &bindings).integer : in.longest);
-        }
-        points *= (extent + c.axes[i].block - 1) / c.axes[i].block * c.axes[i].block;
+// Of a jagged axis that is not known; the other ones say theirs.
+static int64_t extent_of(const ir_kernel *kernel, const char *axis_name, const input &in, int64_t longest) {
+    int64_t extent = 1;
+    for (int a = 0; a < kernel->axis_count; a++) {
+        const ir_axis &axis = kernel->axes[a];
+        if (strcmp(axis.name, axis_name) != 0) continue;
+        ir_bindings bindings = in.bindings();
+        bool number = axis.kind != AXIS_JAGGED && ir_is_host_number(axis.hi);
+        extent = std::max(extent, number ? ir_evaluate_number(axis.hi, &bindings).integer : longest);
     }
-    return points;
+    return extent;
+}
+
+static int64_t product(int64_t a, int64_t b) {
+    int64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+static int64_t covered_if(const ir_kernel *kernel, const variant &v, const input &in, int64_t longest) {
+    int64_t tiles = 1, points = 1, threads = 1;
+    for (int i = 0; i < v.cut->axis_count; i++) {
+        int64_t block = v.cut->axes[i].block;
+        tiles = product(tiles, (extent_of(kernel, v.cut->axes[i].name, in, longest) + block - 1) / block);
+        points = product(points, block);
+    }
+    for (int k = 0; k < v.text->plan.kernel_count; k++) threads = std::max<int64_t>(threads, v.text->plan.kernels[k].threads);
+    return product(tiles, std::max(points, threads));
+}
+
+int64_t covered_points(const ir_kernel *kernel, const variant &v, const input &in) {
+    return covered_if(kernel, v, in, in.longest);
 }
 
 namespace {
@@ -157,9 +173,10 @@ std::vector<void *> argument_list(bound_arguments &bound, const launch_kernel &l
     return list;
 }
 
-// Far more than any right program needs: what goes beyond has no end.
+// Far more than any right program needs: what goes beyond has no end. Rows may be jagged in their columns too.
 int64_t step_limit(const ir_kernel *kernel, const variant &v, const input &in, int64_t blocks, int threads) {
-    return 1000 * (covered_points(kernel, *v.cut, in) + in.elements + blocks * threads + 1000);
+    int64_t most = INT64_MAX / 2000, longest = std::max(in.longest, int64_t(in.choice.columns));
+    return 1000 * (std::min(covered_if(kernel, v, in, longest), most) + in.elements + blocks * threads + 1000);
 }
 
 simt::outcome run_kernel(const ir_kernel *kernel, const variant &v, const launch_kernel &launched, const simt::library &library, size_t text,

@@ -26,8 +26,9 @@ bool emit_variant(arena *memory, const ir_kernel *kernel, variant &v, std::strin
 // The emitted text as the shim wants it.
 simt::emitted_text text_of(const variant &v);
 
-// How many points, masked ones included, the tiles of a config cover on an input: what running it costs.
-int64_t covered_points(const ir_kernel *kernel, const config &c, const input &in);
+// How many points, masked ones included, the tiles of an emitted variant cover on an input: what running it costs. A tile
+// costs each thread of its block a turn, so it counts for no fewer points than there are threads. At most INT64_MAX.
+int64_t covered_points(const ir_kernel *kernel, const variant &v, const input &in);
 
 struct run_counts {
     int64_t launches = 0, steps = 0;
