@@ -19,7 +19,7 @@ enum option_id {
     OPTION_IR, OPTION_STOP_AFTER, OPTION_SKIP_PASS, OPTION_LIST_PASSES, OPTION_LIST_OPS, OPTION_KEEP, OPTION_SOURCE,
     OPTION_OUTPUT, OPTION_PTX,
     OPTION_ARG, OPTION_OUT, OPTION_DEVICE, OPTION_CHECK, OPTION_SAVE_ARGS, OPTION_SEED, OPTION_NO_VALIDATE, OPTION_HISTOGRAM,
-    OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST,
+    OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST, OPTION_ROWS, OPTION_MEAN_LENGTH, OPTION_MAX_LENGTH,
     OPTION_VERSUS, OPTION_RUNS,
     OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
     OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE,
@@ -57,6 +57,8 @@ bool has_option(const struct arguments *arguments, enum option_id option);
 const char *option_value(const struct arguments *arguments, enum option_id option);  // the last, or NULL
 // An unsigned number of an option, or `otherwise` if it isn't there. False with a message if it is none.
 bool option_number(const struct arguments *arguments, enum option_id option, uint64_t otherwise, uint64_t *number);
+// A number above 0, or 0 if it isn't there; `what` for the message: "a number of seconds".
+bool option_positive(const struct arguments *arguments, enum option_id option, const char *what, double *number);
 
 // ------------------------------------------------------------------------------------------------ commands (main.c)
 

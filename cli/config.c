@@ -33,9 +33,27 @@ static tilec_result config_space(const struct arguments *arguments, struct chose
     return write_line(arguments, &text, chosen);
 }
 
+// How long rows are: all three numbers, or none of them.
+static bool read_rows(const struct arguments *arguments, struct tilec_rows *rows)
+{
+    uint64_t count, longest;
+    if (!option_number(arguments, OPTION_ROWS, 0, &count) || !option_number(arguments, OPTION_MAX_LENGTH, 0, &longest) ||
+        !option_positive(arguments, OPTION_MEAN_LENGTH, "a number", &rows->mean))
+        return false;
+    int given = has_option(arguments, OPTION_ROWS) + has_option(arguments, OPTION_MAX_LENGTH) + has_option(arguments, OPTION_MEAN_LENGTH);
+    if (given != 0 && given != 3) return usage_error("config default: --rows, --mean-length and --max-length belong together"), false;
+    if (count > INT64_MAX || longest > INT64_MAX || rows->mean > (double)longest)
+        return usage_error("config default: no rows have these lengths"), false;
+    rows->rows = (int64_t)count;
+    rows->longest = (int64_t)longest;
+    return true;
+}
+
 static tilec_result config_default(const struct arguments *arguments, struct chosen *chosen)
 {
-    tilec_result result = tilec_config_default(chosen->kernel, &chosen->config);
+    struct tilec_rows rows;
+    if (!read_rows(arguments, &rows)) return TILEC_USAGE;
+    tilec_result result = tilec_config_default(chosen->kernel, &rows, &chosen->config);
     if (result != TILEC_OK) return usage_error("config: there is no default config for this kernel"), result;
     tilec_text text = tilec_config_json(chosen->config, minimal(arguments));
     return write_line(arguments, &text, chosen);

@@ -76,12 +76,13 @@ const struct command commands[] = {
      "tilec compile examples/jagged_mean.tile --ptx -o mean.ptx"},
     {"config", command_config, "ACTION FILE", 2, 2, "space default random check",
      {SPECIALIZATION, OPTION_TARGET, OPTION_ARCH, OPTION_CONFIG, OPTION_SEED, OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_OUTPUT,
-      ALWAYS},
+      OPTION_ROWS, OPTION_MEAN_LENGTH, OPTION_MAX_LENGTH, ALWAYS},
      "show, draw and check configs",
-     "space: the knobs of a kernel and their choices. default: the config used when none is given. random: --count configs\n"
-     "drawn with --seed. check: whether the config of --config fits the kernel and can be lowered; writes it out in full, or\n"
-     "with --minimal as short as can be.",
+     "space: the knobs of a kernel and their choices. default: the config used when none is given, on a GPU for rows of --rows,\n"
+     "--mean-length and --max-length. random: --count configs drawn with --seed. check: whether the config of --config fits the\n"
+     "kernel and can be lowered; writes it out in full, or with --minimal as short as can be.",
      "tilec config space examples/jagged_sum.tile --kernel jagged_sum\n"
+     "tilec config default examples/jagged_mean.tile --dim M=256 --rows 1024 --mean-length 800 --max-length 131072\n"
      "tilec config random examples/jagged_sum.tile --kernel jagged_sum --seed 7 --count 100\n"
      "tilec config check examples/jagged_mean.tile --config best.json --minimal -o best.json"},
     {"cache", command_cache, "ACTION [KEY]", 1, 2, "list show clear path", {OPTION_CACHE_DIR, OPTION_JSON, ALWAYS},

@@ -62,6 +62,9 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_COMPILE_LIMIT] = {"compile-limit", 0, "SECONDS", false, false, NULL, "for compiling one config; otherwise 60"},
     [OPTION_RUN_LIMIT] = {"run-limit", 0, "SECONDS", false, false, NULL, "for checking and timing one config; otherwise 20"},
     [OPTION_FROM_CACHE] = {"from-cache", 0, "N", false, false, NULL, "begin with the N best known configs of similar shapes"},
+    [OPTION_ROWS] = {"rows", 0, "N", false, false, NULL, "how many rows the data has"},
+    [OPTION_MEAN_LENGTH] = {"mean-length", 0, "X", false, false, NULL, "how many points they have on average"},
+    [OPTION_MAX_LENGTH] = {"max-length", 0, "N", false, false, NULL, "how many the longest has"},
     [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
 };
 
@@ -166,5 +169,17 @@ bool option_number(const struct arguments *arguments, enum option_id option, uin
     *number = strtoull(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno) return true;
     usage_error("--%s %s: wants a whole number from 0", option_table[option].name, text);
+    return false;
+}
+bool option_positive(const struct arguments *arguments, enum option_id option, const char *what, double *number)
+{
+    const char *text = option_value(arguments, option);
+    char *end = NULL;
+    *number = 0;
+    if (!text) return true;
+    errno = 0;
+    *number = strtod(text, &end);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && *number > 0 && *number < 1e18) return true;
+    usage_error("--%s %s: wants %s above 0", option_table[option].name, text, what);
     return false;
 }

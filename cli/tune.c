@@ -116,19 +116,6 @@ static void show_progress(void *data, const struct tilec_tune_progress *progress
 
 // ------------------------------------------------------------------------------------------------ options
 
-static bool option_seconds(const struct arguments *arguments, enum option_id option, double *seconds)
-{
-    const char *text = option_value(arguments, option);
-    char *end = NULL;
-    *seconds = 0;
-    if (!text) return true;
-    errno = 0;
-    *seconds = strtod(text, &end);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && *seconds > 0 && *seconds < 1e9) return true;
-    usage_error("--%s %s: wants a number of seconds above 0", option_table[option].name, text);
-    return false;
-}
-
 static bool option_count(const struct arguments *arguments, enum option_id option, int most, int *count)
 {
     uint64_t number = 0;
@@ -148,8 +135,8 @@ static bool read_options(const struct arguments *arguments, struct tilec_tune_op
     options->journal = option_value(arguments, OPTION_JOURNAL);
     return option_count(arguments, OPTION_COUNT_OF, 20000, &options->count) && option_count(arguments, OPTION_JOBS, 64, &options->compilers) &&
            option_count(arguments, OPTION_FROM_CACHE, 1000, &options->from_cache) &&
-           option_seconds(arguments, OPTION_COMPILE_LIMIT, &options->compile_limit) &&
-           option_seconds(arguments, OPTION_RUN_LIMIT, &options->run_limit);
+           option_positive(arguments, OPTION_COMPILE_LIMIT, "a number of seconds", &options->compile_limit) &&
+           option_positive(arguments, OPTION_RUN_LIMIT, "a number of seconds", &options->run_limit);
 }
 
 // ------------------------------------------------------------------------------------------------ the outcome

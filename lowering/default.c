@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A good config from the kernel and its static extents alone.
+// A good config from the kernel, its static extents, and what is known of the rows' lengths.
 //
 // Two axes matter. The *columns* are the axis along which the innermost accesses are contiguous: it gets the lanes, and
 // vectors where its extent is a multiple of them. The *rows* are the deepest other loop: it gets the warps and enough
 // registers that each thread has several loads in flight. Everything else has tiles of one point.
+//
+// note [pieces] A row has the threads of one block, or of a part of it. While the longest row takes no longer than all of
+// the work takes on the whole device, rows stay whole; beyond that the other blocks are done and wait for it, and pieces
+// of about equal work are worth the launches that join them.
 #include "lowering/axes.h"
 
 enum {
@@ -15,6 +19,11 @@ enum {
     JAGGED_REGISTERS = 4,
     SHORT_EXTENT = 32,  // a loop that can't keep the warps of a block busy
     UNKNOWN_EXTENT = 256,
+    DEVICE_THREADS = 1 << 17,  // that a large GPU runs at once
+    LONG_ROW = 4096,           // a shorter one is done before pieces could be joined
+    PIECES = 2048,             // of the data, beside one for each row
+    LEAST_PIECE = 256,
+    MOST_PIECE = 8192,
 };
 
 static int64_t greatest_power_in(int64_t value) {  // the greatest power of two that divides it
@@ -164,5 +173,42 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     set_grid(arena, config, &list);
     config->peel = true;
     config->late = true;
+    return config;
+}
+
+// ---------------------------------------------------------------------------------------------- pieces
+
+// Blocks beside each other for the same row, and threads of each that work on it.
+static double threads_of_row(const struct axis_list *list, const struct config *config) {
+    double threads = 1;
+    for (int i = 0; i < list->count; i++) {
+        const struct axis_use *use = &list->items[i];
+        const struct config_axis *axis = &config->axes[i];
+        if (use->top)
+            continue;
+        threads *= axis->lanes * axis->warps;
+        if (use->spreadable && use->extent > axis->block)
+            threads *= (double)((use->extent + axis->block - 1) / axis->block);
+    }
+    return threads;
+}
+
+// note [pieces]
+static bool wants_pieces(const struct axis_list *list, const struct config *config, const struct config_data *data) {
+    double total = (double)data->rows * data->mean;
+    if (data->cpu || data->longest < LONG_ROW)
+        return false;
+    return (double)data->longest > total * threads_of_row(list, config) / DEVICE_THREADS;
+}
+
+struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
+    struct config *config = config_default(arena, kernel);
+    struct axis_list list = axis_list(kernel);
+    if (!data || !wants_pieces(&list, config, data) || !may_split(arena, kernel))
+        return config;
+    config->strategy = STRATEGY_CHUNKS;
+    config->chunk = LEAST_PIECE;
+    while (config->chunk < MOST_PIECE && (double)config->chunk * PIECES < (double)data->rows * data->mean)
+        config->chunk *= 2;
     return config;
 }

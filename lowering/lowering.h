@@ -40,8 +40,17 @@ struct config {
 const char *config_strategy_name(enum config_strategy strategy);
 bool config_strategy_named(const char *name, enum config_strategy *strategy);
 
-// A good config from the kernel and its static extents alone.
+// A good config from the kernel and its static extents alone: what keys left out of a config file stand for.
 struct config *config_default(struct arena *arena, const struct ir_kernel *kernel);
+
+// What is known of the data that a config is wanted for. 0: not known.
+struct config_data {
+    int64_t rows, longest;  // of the argument whose rows have most points together: how many, points of the longest
+    double mean;            // points of a row
+    bool cpu;               // it runs on a CPU: blocks are few threads' work
+};
+// A good config for this data; `data` NULL: config_default's.
+struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data);
 
 // A knob of the space: its path ("axes.tm.block", "grid", "peel") and its choices as JSON texts ("128", "true", "[\"tm\",\"tb\"]").
 struct config_knob {

@@ -23,10 +23,11 @@ static tilec_result finish(tilec_config *made, tilec_config **config)
     return *config ? TILEC_OK : TILEC_INTERNAL;
 }
 
-tilec_result tilec_config_default(tilec_kernel *kernel, tilec_config **config)
+tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config)
 {
     tilec_config *made = config_new(kernel);
-    if (made) made->config = config_default(made->arena, kernel->ir);
+    const struct config_data data = {.rows = rows ? rows->rows : 0, .longest = rows ? rows->longest : 0, .mean = rows ? rows->mean : 0};
+    if (made) made->config = config_default_for(made->arena, kernel->ir, &data);
     return finish(made, config);
 }
 

@@ -72,7 +72,8 @@ static struct status read_list(tilec_tune *tune, const char *path)
 
 static void add_default(tilec_tune *tune)
 {
-    const struct config *config = config_default(tune->arena, tune->bound.kernel);
+    struct config_data data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda);
+    const struct config *config = config_default_for(tune->arena, tune->bound.kernel, &data);
     tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
 }
 
@@ -87,7 +88,8 @@ static void add_similar(tilec_tune *tune, int most)
 static struct status make_rows(tilec_tune *tune)
 {
     const struct tilec_tune_options *options = tune->options;
-    const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0};
+    const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
+                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda)};
     if (options->configs) return read_list(tune, options->configs);
     bool none = tune->session.settings.effort == EFFORT_NONE;
     tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);

@@ -92,10 +92,11 @@ static struct status add_first(const struct executor *executor, struct arena *ar
     return status;
 }
 
-static struct status add_second(struct arena *arena, const char *versus, struct bench_job *job)
+static struct status add_second(const struct executor *executor, struct arena *arena, const char *versus, struct bench_job *job)
 {
     struct config *config = NULL;
-    if (strcmp(versus, "default") == 0) return add_candidate(job, versus, config_default(arena, job->kernel)), STATUS_OK;
+    struct config_data data = resolve_data(arena, job->kernel, job->tensors, executor->cuda);
+    if (strcmp(versus, "default") == 0) return add_candidate(job, versus, config_default_for(arena, job->kernel, &data)), STATUS_OK;
     struct status status = config_load(arena, job->kernel, versus, &config);
     add_candidate(job, versus, config);
     return status;
@@ -122,7 +123,7 @@ static struct status execute(void *data, struct arena *arena, const struct ir_ke
     *job = (struct bench_job){.kernel = kernel, .bindings = bindings, .tensors = tensors, .fetch = options->check || options->out_count,
                               .checked = options->checked, .keep = options->keep, .session = &bench->session, .wanted_runs = executor->options->runs};
     struct status status = add_first(executor, arena, job);
-    if (status.ok && executor->options->versus) status = add_second(arena, executor->options->versus, job);
+    if (status.ok && executor->options->versus) status = add_second(executor, arena, executor->options->versus, job);
     if (status.ok) status = read_text(arena, options->source, job);
     for (int i = 0; i < job->candidate_count && status.ok; i++) config_print(&bench->configs[i], kernel, job->candidates[i].config, false);
     bench->traffic = count_traffic(arena, kernel, bindings, tensors);

@@ -152,6 +152,8 @@ struct resolved {
     enum config_origin origin;
     const char *label;                  // "best.json", "default", "cached 1a2b3c4d5e6f"
 };
+// What config_default_for wants to know of the data. `tensors` NULL, or those that give rows without data: nothing.
+struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda);
 // The key of the config that is wanted. Not ok: missing.….
 struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key);
 // Explicit, then dispatch file (refused with config.dispatch until there are any), then cache, then default.

@@ -77,6 +77,24 @@ static struct status take_cached(struct arena *arena, const struct resolve_reque
     return asked ? search(arena, request, &key, resolved) : STATUS_OK;
 }
 
+// ---------------------------------------------------------------------------------------------- default
+
+struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda)
+{
+    struct config_data data = {.cpu = !cuda};
+    struct rows_uses rows = {0};
+    if (tensors) rows = rows_find(arena, kernel);
+    for (int i = 0; i < rows.count; i++) {
+        if (!tensors[rows.items[i].param].data) continue;
+        struct row_statistics statistics = row_statistics(&rows.items[i], tensors);
+        if (statistics.total <= (double)data.rows * data.mean) continue;
+        data.rows = statistics.rows;
+        data.longest = statistics.longest;
+        data.mean = statistics.mean;
+    }
+    return data;
+}
+
 // ---------------------------------------------------------------------------------------------- all of it
 
 struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
@@ -86,6 +104,8 @@ struct status resolve_config(struct arena *arena, const struct resolve_request *
     *resolved = (struct resolved){.origin = CONFIG_DEFAULT, .label = "default"};
     if (request->path) return take_file(arena, request, resolved);
     struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, resolved) : STATUS_OK;
-    if (status.ok && !resolved->config) resolved->config = config_default(arena, request->kernel);
-    return status;
+    if (!status.ok || resolved->config) return status;
+    struct config_data data = resolve_data(arena, request->kernel, request->tensors, request->cuda);
+    resolved->config = config_default_for(arena, request->kernel, request->edited ? NULL : &data);
+    return STATUS_OK;
 }

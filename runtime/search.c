@@ -262,7 +262,7 @@ static struct config *at_place(struct search *search, struct arena *arena, int64
         choices[i] = (int)(place % search->space->knobs[i].choice_count);
         place /= search->space->knobs[i].choice_count;
     }
-    return with_choices(search, arena, config_default(arena, search->kernel), choices);
+    return with_choices(search, arena, config_default_for(arena, search->kernel, &search->facts.data), choices);
 }
 
 // How many configs a space of few combinations has; 0 if they are many.
@@ -326,7 +326,7 @@ static struct config *next_strategy(struct search *search, struct arena *arena, 
 
 static struct config *choose(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
-    struct config *standard = config_default(arena, search->kernel);
+    struct config *standard = config_default_for(arena, search->kernel, &search->facts.data);
     if (is_new(search, arena, standard)) return standard;
     if (search->whole) return next_of_whole(search, arena);
     struct config *other = next_strategy(search, arena, standard);

@@ -105,7 +105,13 @@ tilec_text tilec_kernel_ir(const tilec_kernel *kernel);  // the checked program 
 // ------------------------------------------------------------------------------------------------ configs
 
 typedef struct tilec_config tilec_config;
-tilec_result tilec_config_default(tilec_kernel *kernel, tilec_config **config);
+// How long the rows of the data are, of the argument whose rows have most points together.
+struct tilec_rows {
+    int64_t rows, longest;        // how many, and the points of the longest
+    double mean;                  // points of a row
+};
+// The config that is taken where none is given. `rows` NULL: nothing is known of the data.
+tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config);
 // Draws one from the kernel's space and advances *seed. The same seed gives the same config on every machine.
 tilec_result tilec_config_random(tilec_kernel *kernel, uint64_t *seed, tilec_config **config);
 // Keys left out keep the default's value. TILEC_WRONG names unknown keys, wrong types and newer formats with their place.

@@ -218,6 +218,7 @@ struct search;
 struct search_facts {  // of the device; 0: not known
     bool cpu;
     int multiprocessors, threads_per_multiprocessor, registers_per_multiprocessor;
+    struct config_data data;   // for the config to begin with
 };
 struct search *search_new(struct arena *arena, const struct ir_kernel *kernel, uint64_t seed, const struct search_facts *facts);
 // The next config worth trying, given what came of the rows so far; it differs from the config of every row. NULL: there

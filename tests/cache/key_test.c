@@ -83,6 +83,21 @@ static void test_shape(struct tap *tap)
     place_free(&place);
 }
 
+// What the default config is told of the data.
+static void test_data(struct tap *tap)
+{
+    struct place place;
+    place_new(tap, &place);
+    place_bind(&place, JAGGED_SUM, WORDS("x=ones", "offsets=offsets(zipf(6400, 3000))"), WORDS("B=200", "M=64"), NULL);
+    struct config_data data = resolve_data(tap->arena, place.bound.kernel, place.bound.views, true);
+    CHECK_NUMBER(tap, data.rows, 200);
+    CHECK_NUMBER(tap, data.longest, 1088);  // 6400 / (1 + 1/2 + … + 1/200)
+    CHECK(tap, data.mean > 30 && data.mean < 33 && !data.cpu);
+    data = resolve_data(tap->arena, place.bound.kernel, NULL, false);
+    CHECK(tap, data.cpu && data.rows == 0 && data.longest == 0 && data.mean == 0);
+    place_free(&place);
+}
+
 static void test_device(struct tap *tap)
 {
     struct place place;
@@ -299,6 +314,7 @@ int main(void)
         {"the program's key: helpers count, comments don't", test_program},
         {"extents that are compiled in, and element types", test_specialization},
         {"the shape's class", test_shape},
+        {"what the default config is told of the rows", test_data},
         {"the device, its driver, the toolkit, what code is made for", test_device},
         {"a strict cache knows builds", test_strict},
         {"a binary's key: all but the shape's class", test_binary},

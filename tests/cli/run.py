@@ -95,7 +95,7 @@ def golden(words, name):
 
 # ------------------------------------------------------------------------------------------------ help and usage
 
-COMMANDS = ["check", "emit", "run", "bench", "compile", "config", "cache", "explain", "doctor", "completions", "manual"]
+COMMANDS = ["check", "emit", "run", "bench", "tune", "compile", "config", "cache", "explain", "doctor", "completions", "manual"]
 
 
 def test_help():
@@ -229,6 +229,12 @@ def test_config():
     default = expect(["config", "default", TWO, "--kernel", "total", "-o", "default.json"], 0)
     full = json.loads(read("default.json") or "{}")
     check(full["format"] == 1 and full["kernel"] == "total" and set(full["axes"]) >= {"tb", "tm", "tk"}, "the default is full")
+    rows = ["config", "default", TWO, "--kernel", "total", "--rows", "1000", "--mean-length", "812.5"]
+    even, skewed = (json.loads(expect(rows + ["--max-length", longest], 0).out) for longest in ("1700", "400000"))
+    check(even == full and skewed["strategy"] != "rows", "rows of which one is very long have another default than even ones")
+    expect(rows, 2, err=["--rows, --mean-length and --max-length belong together"])
+    expect(rows + ["--max-length", "812"], 2, err=["no rows have these lengths"])
+    expect(rows + ["--max-length", "900", "--mean-length", "0"], 2, err=["--mean-length 0: wants a number above 0"])
     many = json.loads(expect(["config", "random", TWO, "--kernel", "total", "--seed", "7", "--count", "50"], 0).out)
     again = json.loads(tilec("config", "random", TWO, "--kernel", "total", "--seed", "7", "--count", "50").out)
     check(len(many) == 50 and many == again, "random configs: as many as asked for, the same for a seed")

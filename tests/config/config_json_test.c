@@ -185,7 +185,7 @@ static void test_minimal_default(struct tap *tap)
 {
     struct fixture fixture = fixture_new();
     tilec_config *config = NULL;
-    CHECK(tap, fixture.kernel && tilec_config_default(fixture.kernel, &config) == TILEC_OK);
+    CHECK(tap, fixture.kernel && tilec_config_default(fixture.kernel, NULL, &config) == TILEC_OK);
     if (config) {
         tilec_text text = tilec_config_json(config, 1);
         CHECK_TEXT(tap, text.data, "{\n  \"format\": 1,\n  \"kernel\": \"jagged_sum\"\n}");
@@ -202,7 +202,7 @@ static void test_save(struct tap *tap)
     struct fixture fixture = fixture_new();
     tilec_config *config = NULL, *again = NULL;
     struct stat about;
-    CHECK(tap, mkdtemp(folder) && fixture.kernel && tilec_config_default(fixture.kernel, &config) == TILEC_OK);
+    CHECK(tap, mkdtemp(folder) && fixture.kernel && tilec_config_default(fixture.kernel, NULL, &config) == TILEC_OK);
     snprintf(path, sizeof path, "%s/best.json", folder);
     if (config) {
         CHECK(tap, tilec_config_save(config, path, 0, fixture.report) == TILEC_OK);

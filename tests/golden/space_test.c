@@ -125,6 +125,35 @@ static void test_json(struct unit *unit, const struct ir_kernel *kernel) {
     }
 }
 
+// ---------------------------------------------------------------------------------------------- the default for some data
+
+static bool may_choose_strategy(const struct config_space *space) {
+    for (int i = 0; i < space->knob_count; i++)
+        if (!strcmp(space->knobs[i].path, "strategy"))
+            return space->knobs[i].choice_count > 1;
+    return false;
+}
+
+// Even rows leave the default as it is, and so does a CPU; rows of which one is most of the work are cut into pieces, where
+// the kernel can be split.
+static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
+    const struct config_data even = {.rows = 1024, .longest = 2047, .mean = 1024}, skewed = {.rows = 1024, .longest = 500000, .mean = 900},
+                             short_rows = {.rows = 100, .longest = 2000, .mean = 30};
+    struct config_data on_cpu = skewed;
+    on_cpu.cpu = true;
+    struct config *plain = config_default(unit->arena, kernel), *cut = config_default_for(unit->arena, kernel, &skewed);
+    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, NULL)));
+    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &(struct config_data){0})));
+    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &even)));
+    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &short_rows)));
+    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &on_cpu)));
+    bool splits = may_choose_strategy(config_space(unit->arena, kernel));
+    CHECK(unit, splits ? cut->strategy != STRATEGY_ROWS : same_configs(plain, cut));
+    CHECK(unit, config_check(unit->arena, kernel, cut).ok);
+    const char *before = emit_below_head(unit, unit->arena, kernel, plain), *after = emit_below_head(unit, unit->arena, kernel, cut);
+    CHECK(unit, before && after && (strcmp(before, after) != 0) == splits);
+}
+
 // ---------------------------------------------------------------------------------------------- knobs
 
 // A choice of a knob, of all kernels together: "block 128", "peel false", for grids the kernel and the list.
@@ -299,6 +328,7 @@ int main(int count, char **arguments) {
         unit_end(&unit, "a thousand configs");
         each(&unit, &subjects, "most draws lower", test_most_lower);
         each(&unit, &subjects, "configs survive JSON", test_json);
+        each(&unit, &subjects, "the default for some data", test_data);
         unit_begin(&unit);
         test_knobs(&unit, &subjects);
         unit_end(&unit, "every value of every knob matters");
