@@ -276,6 +276,7 @@ static struct status search(tilec_tune *tune, const tilec_program *program, cons
     tune->job.program = worker_program(tune->arena, tune->options->worker, &reason);
     if (!tune->job.program) return status_failed(tune->arena, "missing.worker", "%s", reason);
     status = open_journal(tune);
+    if (status.ok) status = bound_fill(tune->arena, &tune->bound);
     if (status.ok) status = tune_prepare(tune->arena, request, &tune->bound, &tune->prepared);
     if (!status.ok) return status;
     fill_job(tune, program, compilers);
@@ -296,7 +297,8 @@ static struct status steps(tilec_tune *tune, const tilec_program *program, struc
     if (!status.ok) return status;
     if (!tune->cuda && strcmp(device, "cpu") != 0)
         return status_failed(tune->arena, "usage.device", "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
-    const struct bind_request request = run_bind_request(program, run);
+    struct bind_request request = run_bind_request(program, run);
+    request.lazy = true;  // a known answer wants no data but what the key is made of
     status = bind_arguments(tune->arena, &request, diagnostics, &tune->bound);
     if (status.ok) status = look_up(tune);
     return status.ok && !tune->cached ? search(tune, program, &request) : status;
@@ -404,6 +406,8 @@ tilec_text tilec_tune_json(const tilec_tune *tune)
     wire_add_text(&out, "key", tune->key.hash.hex);
     wire_add_bool(&out, "cached", tune->cached);
     wire_add_bool(&out, "interrupted", tune->job.interrupted);
+    wire_add_int(&out, "filled", tune->bound.filled);
+    wire_add_int(&out, "compiled", tune->job.started);
     wire_add_int(&out, "rows", tune->rows.count);
     json_histogram(&out, &tune->rows);
     text_add(&out, ", \"best\": ");

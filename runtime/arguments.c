@@ -82,6 +82,19 @@ static struct status choose_kernel(struct arguments *arguments)
 
 // ---------------------------------------------------------------------------------------------- values
 
+static struct status read_head(struct arena *arena, const char *name, struct argument *argument)
+{
+    struct npy_header header;
+    struct status status = npy_read_head(arena, argument->path, &header);
+    if (!status.ok) {
+        status.reason = arena_printf(arena, "'%s': %s", name, status.reason);
+        return status;
+    }
+    argument->file = (struct ir_tensor){.type = header.type, .rank = header.rank};
+    memcpy(argument->file.shape, header.shape, sizeof header.shape);
+    return STATUS_OK;
+}
+
 static struct status read_value(struct arguments *arguments, int index, const char *value)
 {
     const struct signature_param *param = &arguments->signature->params[index];
@@ -95,9 +108,7 @@ static struct status read_value(struct arguments *arguments, int index, const ch
     if (*value == '@') {
         argument->kind = ARGUMENT_FILE;
         argument->path = value + 1;
-        struct status status = npy_read(arguments->arena, argument->path, &argument->file);
-        if (!status.ok) status.reason = arena_printf(arguments->arena, "'%s': %s", param->name, status.reason);
-        return status;
+        return read_head(arguments->arena, param->name, argument);
     }
     argument->kind = ARGUMENT_GENERATED;
     struct status status = generator_parse(arguments->arena, value, &argument->generator);
@@ -178,7 +189,7 @@ static struct status infer_type(struct arguments *arguments, int index, const ch
     const struct argument *argument = &arguments->items[index];
     if (argument->kind != ARGUMENT_FILE || param->generic < 0 || param->accum) return STATUS_OK;
     const struct signature_generic *generic = &arguments->signature->generics[param->generic];
-    enum ir_type *type = &arguments->specialization.types[param->generic], file = argument->file.view.type;
+    enum ir_type *type = &arguments->specialization.types[param->generic], file = argument->file.type;
     if (!origins[param->generic]) {
         if (!type_fits(generic->kind, file))
             return status_failed(arena, "launch.type", "'%s' is %s in %s, but its type %s must be %s", param->name, ir_type_name(file),
@@ -231,7 +242,7 @@ static struct status check_file(const struct arguments *arguments, int index)
     const struct ir_param *param = &arguments->kernel->params[index];
     const struct argument *argument = &arguments->items[index];
     if (argument->kind != ARGUMENT_FILE) return STATUS_OK;
-    const struct ir_tensor *view = &argument->file.view;
+    const struct ir_tensor *view = &argument->file;
     const char *as_declared = declaration(arguments->arena, arguments->signature, declared);
     struct text shape = {0};
     tensor_print_shape(&shape, view);
@@ -244,19 +255,6 @@ static struct status check_file(const struct arguments *arguments, int index)
                                ir_type_name(view->type), argument->path, ir_type_name(param->type), as_declared);
     text_free(&shape);
     return status;
-}
-
-static struct status round_to_bf16(struct arguments *arguments, int index)
-{
-    struct argument *argument = &arguments->items[index];
-    enum ir_type type = arguments->kernel->params[index].type;
-    struct tensor rounded;
-    if (argument->kind != ARGUMENT_FILE || argument->file.view.type == type) return STATUS_OK;
-    struct status status = tensor_convert(arguments->arena, arguments->kernel->params[index].name, &argument->file, type, &rounded);
-    if (!status.ok) return status;
-    tensor_free(&argument->file);
-    argument->file = rounded;
-    return STATUS_OK;
 }
 
 // ---------------------------------------------------------------------------------------------- the kernel
@@ -301,7 +299,7 @@ static void learn_plain_dims(struct arguments *arguments)
     arguments->plain_dims = ARENA_ARRAY(arena, int64_t, signature->dim_count + 1);
     arguments->plain_origins = ARENA_ARRAY(arena, const char *, signature->dim_count + 1);
     for (int i = 0; i < signature->param_count; i++) {
-        const struct ir_tensor *view = &arguments->items[i].file.view;
+        const struct ir_tensor *view = &arguments->items[i].file;
         for (int d = 0; arguments->items[i].kind == ARGUMENT_FILE && d < view->rank && d < signature->params[i].rank; d++)
             learn_plain(arguments, signature->params[i].extent_text[d], view->shape[d],
                         arena_printf(arena, "'%s' (dimension %d)", signature->params[i].name, d + 1));
@@ -391,12 +389,5 @@ struct status arguments_read(struct arena *arena, const struct bind_request *req
     list_absent(arguments);
     status = find_kernel(arguments);
     for (int i = 0; i < count && status.ok; i++) status = check_file(arguments, i);
-    for (int i = 0; i < count && status.ok; i++) status = round_to_bf16(arguments, i);
     return status;
-}
-
-void arguments_free(struct arguments *arguments)
-{
-    for (int i = 0; arguments->items && i < arguments->signature->param_count; i++) tensor_free(&arguments->items[i].file);
-    arguments->items = NULL;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding. In: arguments read and typed (arguments.c). Out: a kernel with all its dimensions, scalars and tensors.
 // The one idea: a dimension may be learnt from a file's shape, from --dim, or from the end of generated offsets, and
-// each of these may need others first; so every source is asked again until no one has anything new to say.
+// each of these may need others first; so every source is asked again until no one has anything new to say. Shapes are
+// enough for that, but of tensors that give rows; the other data is made at the end, or later (fill.c).
 #include <math.h>
 #include <string.h>
 
@@ -153,6 +154,8 @@ static const char *rows_number(struct binding *binding, const char *function, co
     if (!ir_type_is_integer(binding->kernel->params[param].type)) return arena_printf(binding->arena, "'%s' doesn't hold integers", name);
     *pending = !binding->made[param];
     if (*pending) return arena_printf(binding->arena, "'%s' isn't known yet", name);
+    struct status status = bound_fill_one(binding->arena, binding->bound, param);
+    if (!status.ok) return status.reason;
     struct rows_use use = {.param = param, .kind = ROWS_OFFSETS};
     for (int i = 0; i < binding->bound->rows.count; i++) {
         if (binding->bound->rows.items[i].param == param) use.kind = binding->bound->rows.items[i].kind;
@@ -271,15 +274,20 @@ static struct status bind_scalar(struct binding *binding, int index)
 
 // ---------------------------------------------------------------------------------------------- tensors
 
-static struct status make_tensor(struct binding *binding, int index)
+// The view of a tensor whose data is still to be made from its source.
+static void set_view(struct binding *binding, int index)
 {
     const struct ir_param *param = &binding->kernel->params[index];
-    int64_t shape[IR_MAX_RANK];
-    for (int d = 0; d < param->rank; d++) shape[d] = ir_evaluate_number(param->extents[d], &binding->bound->bindings).integer;
-    struct tensor *tensor = &binding->bound->tensors[index];
-    struct status status = tensor_new(binding->arena, param->name, param->type, param->rank, shape, tensor);
-    binding->bound->views[index] = tensor->view;
-    return status;
+    struct ir_tensor *view = &binding->bound->views[index];
+    *view = (struct ir_tensor){.type = param->type, .rank = param->rank};
+    for (int d = 0; d < param->rank; d++) view->shape[d] = ir_evaluate_number(param->extents[d], &binding->bound->bindings).integer;
+}
+
+static bool gives_rows(const struct binding *binding, int param)
+{
+    for (int i = 0; i < binding->bound->rows.count; i++)
+        if (binding->bound->rows.items[i].param == param) return true;
+    return false;
 }
 
 static bool extents_known(const struct binding *binding, int index)
@@ -303,21 +311,22 @@ static struct status generate(struct binding *binding, int index)
     if (argument->generator.a) status = evaluate(binding, what, argument->generator.a, &a, &a_ready);
     if (status.ok && argument->generator.b) status = evaluate(binding, what, argument->generator.b, &b, &b_ready);
     if (!status.ok || !a_ready || !b_ready) return status;
-    status = make_tensor(binding, index);
-    if (!status.ok) return status;
+    set_view(binding, index);
     binding->made[index] = binding->progress = true;
-    return generator_fill(binding->arena, &argument->generator, name, binding->arguments->request->seed, a, b,
-                          &binding->bound->tensors[index]);
+    binding->bound->sources[index] = (struct bound_source){.kind = SOURCE_GENERATED, .generator = argument->generator, .a = a, .b = b};
+    return gives_rows(binding, index) ? bound_fill_one(binding->arena, binding->bound, index) : STATUS_OK;
 }
 
-static void adopt_file(struct binding *binding, int index)
+// A file's numbers become the parameter's: f32 may be rounded to bf16.
+static struct status adopt_file(struct binding *binding, int index)
 {
-    struct argument *argument = &binding->arguments->items[index];
-    if (argument->kind != ARGUMENT_FILE) return;
-    binding->bound->tensors[index] = argument->file;
-    binding->bound->views[index] = argument->file.view;
-    argument->file = (struct tensor){0};
+    const struct argument *argument = &binding->arguments->items[index];
+    if (argument->kind != ARGUMENT_FILE) return STATUS_OK;
+    binding->bound->views[index] = argument->file;
+    binding->bound->views[index].type = binding->kernel->params[index].type;
+    binding->bound->sources[index] = (struct bound_source){.kind = SOURCE_FILE, .path = argument->path, .file_type = argument->file.type};
     binding->made[index] = true;
+    return gives_rows(binding, index) ? bound_fill_one(binding->arena, binding->bound, index) : STATUS_OK;
 }
 
 // The dimension that an extent which offsets run through is made of, and the least value that has room for the rows.
@@ -365,7 +374,7 @@ static struct status one_round(struct binding *binding)
 static struct status learn_files(struct binding *binding)
 {
     struct status status = STATUS_OK;
-    for (int i = 0; i < binding->kernel->param_count; i++) adopt_file(binding, i);
+    for (int i = 0; i < binding->kernel->param_count && status.ok; i++) status = adopt_file(binding, i);
     for (int i = 0; i < binding->kernel->param_count; i++) {
         for (int d = 0; binding->made[i] && d < binding->kernel->params[i].rank && status.ok; d++) status = learn_extent(binding, i, d);
     }
@@ -421,15 +430,13 @@ static struct status check_shapes(const struct binding *binding)
     return STATUS_OK;
 }
 
-static struct status make_outputs(struct binding *binding)
+static void place_outputs(struct binding *binding)
 {
-    struct status status = STATUS_OK;
-    for (int i = 0; i < binding->kernel->param_count && status.ok; i++) {
+    for (int i = 0; i < binding->kernel->param_count; i++) {
         if (binding->kernel->params[i].kind != PARAM_OUT) continue;
-        status = make_tensor(binding, i);
-        if (status.ok) tensor_poison(&binding->bound->tensors[i]);
+        set_view(binding, i);
+        binding->bound->sources[i].kind = SOURCE_POISON;
     }
-    return status;
 }
 
 static bool is_listed(const char *name, int count, const char *const *names)
@@ -504,6 +511,8 @@ static void prepare(struct binding *binding)
     bound->tensors = ARENA_ARRAY(arena, struct tensor, kernel->param_count + 1);
     bound->views = ARENA_ARRAY(arena, struct ir_tensor, kernel->param_count + 1);
     bound->scalars = ARENA_ARRAY(arena, struct ir_scalar, kernel->param_count + 1);
+    bound->sources = ARENA_ARRAY(arena, struct bound_source, kernel->param_count + 1);
+    bound->seed = binding->arguments->request->seed;
     bound->dims = ARENA_ARRAY(arena, int64_t, kernel->dim_count + 1);
     bound->bindings = (struct ir_bindings){bound->dims, bound->scalars};
     bound->rows = rows_find(arena, kernel);
@@ -533,8 +542,9 @@ static struct status bind_all(struct binding *binding)
     if (status.ok) status = check_shapes(binding);
     if (status.ok && request->validate)
         status = rows_validate(binding->arena, binding->kernel, &binding->bound->rows, binding->bound->views, &binding->bound->bindings);
-    if (status.ok) status = make_outputs(binding);
+    if (status.ok) place_outputs(binding);
     if (status.ok) status = compile_in(binding);
+    if (status.ok && !request->lazy) status = bound_fill(binding->arena, binding->bound);
     return status;
 }
 
@@ -548,7 +558,6 @@ struct status bind_arguments(struct arena *arena, const struct bind_request *req
         struct binding binding = {.arena = arena, .arguments = &arguments, .bound = bound, .kernel = arguments.kernel};
         status = bind_all(&binding);
     }
-    arguments_free(&arguments);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arguments.c hands to bind.c: arguments that are read and typed, of a kernel that is checked.
+// What arguments.c hands to bind.c: arguments that are typed, of a kernel that is checked. Files are known by their heads.
 // Private to these two files.
 #ifndef TILEC_RUNTIME_BIND_H
 #define TILEC_RUNTIME_BIND_H
@@ -13,7 +13,7 @@ struct argument {
     enum argument_kind kind;
     const char *text;            // VALUE as written
     const char *path;            // ARGUMENT_FILE
-    struct tensor file;          // its contents, until bind.c moves them
+    struct ir_tensor file;       // its type and shape, without data
     struct generator generator;
 };
 
@@ -30,12 +30,11 @@ struct arguments {
     struct ir_kernel *kernel;
 };
 
-// Chooses the kernel, reads arguments and files, infers types, checks the kernel. Call arguments_free in any case.
+// Chooses the kernel, reads arguments and heads of files, infers types, checks the kernel.
 struct status arguments_read(struct arena *arena, const struct bind_request *request, struct diagnostics *diagnostics,
                              struct arguments *arguments);
 // Checks the kernel under arguments->specialization, into `diagnostics`. NULL if it has errors.
 struct ir_kernel *arguments_check_kernel(const struct arguments *arguments, struct diagnostics *diagnostics);
-void arguments_free(struct arguments *arguments);
 // "NAME=VALUE" at its first "=", both without surrounding spaces. False if there is no name.
 bool split_assignment(struct arena *arena, const char *text, const char **name, const char **value);
 

@@ -66,6 +66,8 @@ struct status npy_parse(struct arena *arena, const char *path, const unsigned ch
                         struct tensor *tensor);
 // Versions 1 to 3, little-endian; first-index-fastest data is brought into row-major order.
 struct status npy_read(struct arena *arena, const char *path, struct tensor *tensor);
+// The head of a whole file: type and shape as npy_read would have them.
+struct status npy_read_head(struct arena *arena, const char *path, struct npy_header *header);
 // Version 1.0. bf16 is written as f4. Written beside and renamed, so that no half file is left.
 struct status npy_write(struct arena *arena, const char *path, const struct ir_tensor *view);
 
@@ -164,6 +166,16 @@ struct bind_request {
     bool compile_in;                    // compile in what batch_dimensions() doesn't name
     uint64_t seed;
     bool validate;                      // offsets and lengths
+    bool lazy;                          // only the tensors that give rows, or whose contents an argument asks for, have data
+};
+// What a tensor without data is to hold.
+enum bound_source_kind { SOURCE_NONE, SOURCE_GENERATED, SOURCE_FILE, SOURCE_POISON };
+struct bound_source {
+    enum bound_source_kind kind;
+    struct generator generator;
+    struct expression_number a, b;      // the generator's numbers
+    const char *path;
+    enum ir_type file_type;
 };
 // A kernel with all it needs to run. Arrays are indexed by parameter, `dims` by dimension.
 struct bound {
@@ -174,11 +186,18 @@ struct bound {
     struct ir_scalar *scalars;
     struct ir_bindings bindings;
     struct rows_uses rows;
+    struct bound_source *sources;       // by parameter
+    uint64_t seed;
+    int filled;                         // inputs that were generated or read so far
 };
 // Infers types and dimensions, makes the tensors, checks everything. Whatever it returns, call bound_free.
 struct status bind_arguments(struct arena *arena, const struct bind_request *request, struct diagnostics *diagnostics,
                              struct bound *bound);
 void bound_free(struct bound *bound);
+// The data that bound_arguments left out under `lazy` (fill.c): of one parameter, or all. Views are complete afterwards.
+struct status bound_fill_one(struct arena *arena, struct bound *bound, int param);
+struct status bound_fill(struct arena *arena, struct bound *bound);
+int64_t bound_bytes(const struct bound *bound);  // of all tensors' data, whether it is there or not
 
 // ---------------------------------------------------------------------------------------------- comparing (compare.c)
 

@@ -337,20 +337,31 @@ static struct status read_data(struct arena *arena, const char *path, int file, 
     return status;
 }
 
+static struct status read_head(struct arena *arena, const char *path, int file, struct npy_header *header)
+{
+    struct stat info;
+    if (fstat(file, &info) < 0) return cannot(arena, "read", path, errno);
+    if (!S_ISREG(info.st_mode)) return status_failed(arena, "file.read", "can't read %s: it is not a regular file", path);
+    struct status status = read_header(arena, path, file, header);
+    return status.ok ? check_size(arena, path, header, (uint64_t)info.st_size) : status;
+}
+
+struct status npy_read_head(struct arena *arena, const char *path, struct npy_header *header)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return cannot(arena, "read", path, errno);
+    struct status status = read_head(arena, path, file, header);
+    close(file);
+    return status;
+}
+
 struct status npy_read(struct arena *arena, const char *path, struct tensor *tensor)
 {
     *tensor = (struct tensor){0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return cannot(arena, "read", path, errno);
-    struct stat info;
     struct npy_header header;
-    struct status status = STATUS_OK;
-    if (fstat(file, &info) < 0)
-        status = cannot(arena, "read", path, errno);
-    else if (!S_ISREG(info.st_mode))
-        status = status_failed(arena, "file.read", "can't read %s: it is not a regular file", path);
-    if (status.ok) status = read_header(arena, path, file, &header);
-    if (status.ok) status = check_size(arena, path, &header, (uint64_t)info.st_size);
+    struct status status = read_head(arena, path, file, &header);
     if (status.ok) status = read_data(arena, path, file, &header, tensor);
     close(file);
     if (!status.ok) tensor_free(tensor);

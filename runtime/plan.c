@@ -20,7 +20,7 @@ static bool needs_index64(const struct ir_kernel *kernel, const struct ir_bindin
     for (int i = 0; i < kernel->dim_count; i++)
         if (bindings->dims[i] > NARROW_LIMIT) return true;
     for (int i = 0; i < kernel->param_count; i++) {
-        if (kernel->params[i].kind == PARAM_SCALAR || !tensors[i].data) continue;
+        if (kernel->params[i].kind == PARAM_SCALAR) continue;
         if (elements(&tensors[i]) > NARROW_LIMIT) return true;
         for (int j = 0; j < tensors[i].rank; j++)
             if (tensors[i].shape[j] > NARROW_LIMIT) return true;

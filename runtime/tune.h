@@ -261,6 +261,7 @@ struct tune_job {
     struct tune_rows *rows;
     // Out
     bool interrupted;
+    int started;                  // how often a worker was told to compile something
     const char *folder;
     int wrong;                    // configs whose results differ from the reference
     int sampled, right_by_sample; // those of them that were judged by the evaluator's sample too; those that it calls right

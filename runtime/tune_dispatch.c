@@ -49,6 +49,7 @@ static void give_build(struct driver *driver, struct tune_worker *worker, int in
     wire_add_text(&message, "config", row->text);
     text_add(&message, "}");
     if (driver->job->journal && index >= 0) journal_started(driver->job->journal, driver->job->rows, index);
+    driver->job->started++;
     if (give(driver, worker, index, &message)) row->stage = STAGE_BUILDING;
     text_free(&message);
 }

@@ -138,7 +138,5 @@ int64_t tune_free_memory(void)
 int64_t tune_peak_memory(const struct bound *bound, int compilers)
 {
     const int64_t compiler = (int64_t)192 << 20, device = (int64_t)512 << 20;
-    int64_t tensors = 0;
-    for (int i = 0; i < bound->kernel->param_count; i++) tensors += (int64_t)bound->tensors[i].bytes;
-    return 4 * tensors + compilers * compiler + device;
+    return 4 * bound_bytes(bound) + compilers * compiler + device;
 }

@@ -94,6 +94,37 @@ static void bf16_from_f32(struct tap *tap)
     program_free(&program);
 }
 
+// Shapes, types and rows are all there; data only where an argument or the rows ask for it.
+static void lazy_data(struct tap *tap)
+{
+    struct program program = program_parse(tap,
+        "kernel picked<T: float>(x: T[nnz, M], offsets: i64[B + 1], picks: i32[n], bias: T[K]) -> out: T[B, M] {\n"
+        "    for tb in tile(B) { let s = offsets[tb]; for tm in tile(M) { var acc: accum(T)[tb, tm] = 0;\n"
+        "        for tk in jagged_tile(offsets[tb + 1] - s) { acc += sum[tk](x[s + tk, tm]); }\n"
+        "        out[tb, tm] = acc + bias[0] + accum(T)(picks[0]); } }\n"
+        "}\n");
+    struct bound bound, eager;
+    struct bind_request request = {ARGUMENTS("x=randn", "offsets=offsets(const(3))", "picks=randint(1, 9)", "bias=ones"),
+                                   DIMS("B=4", "M=2", "n=5", "K=longest(picks)"), .validate = true, .compile_in = true, .seed = 3};
+    CHECK(tap, bind(&program, request, &eager).ok);
+    request.lazy = true;
+    CHECK(tap, bind(&program, request, &bound).ok);
+    int x = param(&bound, "x"), out = param(&bound, "out"), picks = param(&bound, "picks"), bias = param(&bound, "bias");
+    CHECK(tap, !bound.views[x].data && !bound.views[bias].data && !bound.views[out].data && !bound.tensors[x].block);
+    CHECK(tap, bound.views[picks].data && bound.views[param(&bound, "offsets")].data && bound.filled == 2);
+    for (int i = 0; i < bound.kernel->param_count; i++)
+        CHECK(tap, bound.views[i].type == eager.views[i].type && bound.views[i].rank == eager.views[i].rank &&
+                       memcmp(bound.views[i].shape, eager.views[i].shape, sizeof *bound.views[i].shape * (size_t)bound.views[i].rank) == 0);
+    CHECK_NUMBER(tap, bound_bytes(&bound), bound_bytes(&eager));
+    CHECK(tap, bound_fill(program.arena, &bound).ok && bound.filled == 4);
+    for (int i = 0; i < bound.kernel->param_count; i++)
+        CHECK(tap, bound.tensors[i].bytes == eager.tensors[i].bytes && memcmp(bound.views[i].data, eager.views[i].data, eager.tensors[i].bytes) == 0);
+    CHECK(tap, tensor_is_poison(&bound.views[out], 0));
+    bound_free(&bound);
+    bound_free(&eager);
+    program_free(&program);
+}
+
 static void ragged_of_ragged(struct tap *tap)
 {
     struct program program = program_parse(tap,
@@ -370,6 +401,7 @@ static const struct tap_test tests[] = {
     {"types and dimensions from files", from_files},
     {"types and dimensions for generated data", from_generators},
     {"bf16 from an f32 file", bf16_from_f32},
+    {"data that waits until it is wanted", lazy_data},
     {"rows of rows", ragged_of_ragged},
     {"scalars", scalars},
     {"optional tensors", optional_tensors},

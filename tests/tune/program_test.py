@@ -123,6 +123,30 @@ def test_search(tap):
     tap.check("registers" in table.stdout and "1  ok" in table.stdout, "the table is on standard output", [table.stdout])
 
 
+def work(done):
+    """What a tune had to do for its answer: inputs that were made or read, configs that were compiled."""
+    answer = json.loads(done.stdout)
+    return answer["filled"], answer["compiled"]
+
+
+def test_second(tap):
+    """A known answer takes no data but the offsets, which the key is made of, and no worker."""
+    place = Place()
+    first = place.tune("--count", "2", "--json")
+    tap.check(work(first) == (2, 2), "a tune makes both inputs, and compiles", [first.stdout, first.stderr])
+    second = place.tune("--count", "2", "--json", TILEC_WORKER="/nonexistent", CC=os.environ.get("CC", ""))
+    tap.check(second.returncode == 0 and work(second) == (1, 0), "a second one makes the offsets alone, and compiles nothing",
+              [second.stdout, second.stderr])
+    saved = subprocess.run([str(tilec), "run", *example, "--save-args", "args"], capture_output=True, text=True, env=place.environment, cwd=place.path)
+    base = [*example[:3], "--arg", "x=@args/x.npy", "--arg", "offsets=@args/offsets.npy"]
+    known = place.tune("--count", "2", "--json", base=base)
+    tap.check(saved.returncode == 0 and work(known) == (1, 0), "of files it reads the offsets alone", [saved.stderr, known.stdout, known.stderr])
+    tap.check(work(place.tune("--count", "1", "--json", "--force-autotune", base=base)) == (2, 1), "and all of them for a search")
+    os.truncate(place.path / "args/x.npy", 200)
+    short = place.tune("--json", base=base)
+    tap.check(short.returncode != 0 and "x.npy" in short.stderr, "but for their sizes: a file that is cut short is told", [short.stdout, short.stderr])
+
+
 def test_in_place(tap):
     place = Place()
     (place.path / "up.tile").write_text(in_place)
@@ -261,7 +285,7 @@ class Quiet(Tap):
 
 def main():
     tap = Quiet()
-    for test in (test_list, test_search, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
+    for test in (test_list, test_search, test_second, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
                  test_killed_workers, test_usage):
         test(tap)
     if len(sys.argv) > 6:
