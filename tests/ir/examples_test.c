@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The five examples against plain formulas in C, on rows of many shapes, for every element type, offset type and cut.
+// The examples against plain formulas in C, on rows of many shapes, for every element type, offset type and cut.
 // The formulas share nothing with the front end or the evaluator. Argument: the folder of the examples.
 #include <stdlib.h>
 
@@ -92,6 +92,13 @@ static void add_offsets(cJSON *args, const struct setting *setting)
     for (int row = 0; row <= setting->rows.count; row++)
         offsets[row] = setting->rows.offsets[row];
     add_tensor(args, "offsets", setting->offset_type, 1, (int[]){setting->rows.count + 1}, offsets);
+}
+
+static void add_scalar(cJSON *args, const char *name, double value)
+{
+    cJSON *scalar = cJSON_AddObjectToObject(args, name);
+    cJSON_AddStringToObject(scalar, "type", "f32");
+    cJSON_AddNumberToObject(scalar, "value", value);
 }
 
 static double tolerance_of(enum ir_type type)
@@ -220,11 +227,119 @@ static void expect_dense_add(struct unit *unit, struct prepared *prepared, struc
     add_tensor(prepared->expect, "out", TYPE_F64, 2, (int[]){rows->count, columns}, out);
 }
 
+// ------------------------------------------------------------------------------------------ products
+
+// T[total, columns] as one of the arguments, NaN outside the rows.
+static double *add_packed(struct unit *unit, struct prepared *prepared, struct setting *setting, const char *name,
+                          int rank, const int *shape, int columns)
+{
+    const struct rows *rows = &setting->rows;
+    double *data = random_elements(unit, setting, rows->total * columns, rows->offsets[0] * columns,
+                                   rows->offsets[rows->count] * columns);
+    add_tensor(prepared->args, name, setting->type, rank, shape, data);
+    return data;
+}
+
+static void expect_packed(struct prepared *prepared, const struct setting *setting, const char *name, int rank,
+                          const int *shape, int columns, const double *out)
+{
+    int first = setting->rows.offsets[0], count = setting->rows.offsets[setting->rows.count] - first, extents[3];
+    for (int i = 0; i < rank; i++)
+        extents[i] = i ? shape[i] : count;
+    cJSON *tensor = add_tensor(prepared->expect, name, TYPE_F64, rank, extents, out + first * columns);
+    cJSON_AddItemToObject(tensor, "rows", cJSON_CreateIntArray((int[]){first, first + count}, 2));
+}
+
+static void expect_dense_bmm(struct unit *unit, struct prepared *prepared, struct setting *setting)
+{
+    const struct rows *rows = &setting->rows;
+    int inner = 5, columns = setting->columns, count = rows->count;
+    double *x = add_packed(unit, prepared, setting, "jagged", 2, (int[]){rows->total, inner}, inner);
+    double *w = random_elements(unit, setting, count * inner * columns, 0, count * inner * columns);
+    double *bias = random_elements(unit, setting, count * columns, 0, count * columns);
+    double *out = ARENA_ARRAY(unit->arena, double, rows->total * columns + 1);
+    bool with_bias = setting->seed % 2;
+    for (int row = 0; row < count; row++) {
+        for (int k = rows->offsets[row]; k < rows->offsets[row + 1]; k++) {
+            for (int n = 0; n < columns; n++) {
+                double sum = with_bias ? bias[row * columns + n] : 0;
+                for (int d = 0; d < inner; d++)
+                    sum += x[k * inner + d] * w[(row * inner + d) * columns + n];
+                out[k * columns + n] = sum;
+            }
+        }
+    }
+    add_offsets(prepared->args, setting);
+    add_tensor(prepared->args, "dense", setting->type, 3, (int[]){count, inner, columns}, w);
+    if (with_bias)
+        add_tensor(prepared->args, "bias", setting->type, 2, (int[]){count, columns}, bias);
+    expect_packed(prepared, setting, "out", 2, (int[]){rows->total, columns}, columns, out);
+}
+
+struct attention {
+    int heads, inner, columns;
+    enum ir_type type;
+    double *q, *k, *v, *out, *lse;
+};
+
+static double score_of(const struct attention *a, int query, int key, int head)
+{
+    double sum = 0;
+    for (int d = 0; d < a->inner; d++)
+        sum += a->q[(query * a->heads + head) * a->inner + d] * a->k[(key * a->heads + head) * a->inner + d];
+    return sum;
+}
+
+// One query: the values up to its own, each with its weight. The program rounds weights to the type; here that is said
+// where it doesn't depend on the tiles.
+static void attend(const struct attention *a, int first, int query, int head, bool softmax)
+{
+    double highest = -INFINITY, total = 0;
+    double *out = a->out + (query * a->heads + head) * a->columns;
+    for (int key = first; key <= query; key++)
+        highest = fmax(highest, 0.5 * score_of(a, query, key, head));
+    for (int key = first; key <= query; key++) {
+        double score = 0.5 * score_of(a, query, key, head);
+        double weight = softmax ? exp(score - highest) : ir_round_to(a->type, 0.25 * score / (1 + exp(-score)));
+        total += weight;
+        for (int e = 0; e < a->columns; e++)
+            out[e] += weight * a->v[(key * a->heads + head) * a->columns + e];
+    }
+    for (int e = 0; e < a->columns && softmax; e++)
+        out[e] /= total;
+    a->lse[query * a->heads + head] = highest + log(total);
+}
+
+static void expect_attention(struct unit *unit, struct prepared *prepared, struct setting *setting, bool softmax)
+{
+    const struct rows *rows = &setting->rows;
+    struct attention a = {.heads = 2, .inner = 5, .columns = setting->columns, .type = setting->type};
+    int count = rows->total * a.heads;
+    int shape[] = {rows->total, a.heads, a.inner}, values[] = {rows->total, a.heads, a.columns};
+    a.q = add_packed(unit, prepared, setting, "q", 3, shape, a.heads * a.inner);
+    a.k = add_packed(unit, prepared, setting, "k", 3, shape, a.heads * a.inner);
+    a.v = add_packed(unit, prepared, setting, "v", 3, values, a.heads * a.columns);
+    a.out = ARENA_ARRAY(unit->arena, double, count * a.columns);
+    a.lse = ARENA_ARRAY(unit->arena, double, count);
+    for (int row = 0; row < rows->count; row++)
+        for (int query = rows->offsets[row]; query < rows->offsets[row + 1]; query++)
+            for (int head = 0; head < a.heads; head++)
+                attend(&a, rows->offsets[row], query, head, softmax);
+    add_offsets(prepared->args, setting);
+    add_scalar(prepared->args, softmax ? "scale" : "alpha", 0.5);
+    if (!softmax)
+        add_scalar(prepared->args, "scale", 0.25);
+    expect_packed(prepared, setting, "out", 3, values, a.heads * a.columns, a.out);
+    if (softmax)
+        expect_packed(prepared, setting, "lse", 2, values, a.heads, a.lse);
+}
+
 // ------------------------------------------------------------------------------------------ all of them
 
 static struct prepared prepare_example(struct unit *unit, int example, struct setting *setting, int round)
 {
-    static const char *const files[] = {"jagged_sum", "jagged_sum", "jagged_mean", "jagged_softmax", "jagged_layer_norm", "jagged_dense_add"};
+    static const char *const files[] = {"jagged_sum", "jagged_sum", "jagged_mean", "jagged_softmax", "jagged_layer_norm", "jagged_dense_add",
+                                        "jagged_dense_bmm", "jagged_hstu_attention", "jagged_attention"};
     const char *entry = example == 1 ? "jagged_sum_1d" : files[example];
     struct prepared prepared = prepare(arena_printf(unit->arena, "%s.tile", files[example]), entry, setting, round);
     switch (example) {
@@ -233,7 +348,9 @@ static struct prepared prepare_example(struct unit *unit, int example, struct se
     case 2: expect_mean(unit, &prepared, setting); break;
     case 3: expect_softmax(unit, &prepared, setting); break;
     case 4: expect_layer_norm(unit, &prepared, setting); break;
-    default: expect_dense_add(unit, &prepared, setting);
+    case 5: expect_dense_add(unit, &prepared, setting); break;
+    case 6: expect_dense_bmm(unit, &prepared, setting); break;
+    default: expect_attention(unit, &prepared, setting, example == 8);
     }
     return prepared;
 }
@@ -257,9 +374,10 @@ static void run_example(struct unit *unit, const char *folder, int example, enum
 int main(int argc, char **argv)
 {
     static const enum ir_type types[] = {TYPE_F32, TYPE_F16, TYPE_BF16, TYPE_F64};
-    static const char *const names[] = {"jagged_sum", "jagged_sum_1d", "jagged_mean", "jagged_softmax", "jagged_layer_norm", "jagged_dense_add"};
+    static const char *const names[] = {"jagged_sum", "jagged_sum_1d", "jagged_mean", "jagged_softmax", "jagged_layer_norm", "jagged_dense_add",
+                                        "jagged_dense_bmm", "jagged_hstu_attention", "jagged_attention"};
     struct unit unit = {0};
-    for (int example = 0; example < 6 && argc == 2; example++) {
+    for (int example = 0; example < 9 && argc == 2; example++) {
         for (int t = 0; t < 4; t++) {
             char name[64];
             snprintf(name, sizeof name, "%s, %s", names[example], ir_type_name(types[t]));

@@ -62,6 +62,10 @@ std::vector<int64_t> make_lengths(lengths distribution) {
 // Rows with their identities, as the variation has them.
 void make_rows(input &in, const input_choice &choice) {
     in.row_length = make_lengths(choice.distribution);
+    // Pairs of points cost what single ones don't: rows of a few tiles do.
+    for (int64_t &length : in.row_length) {
+        if (choice.inner > 0 && in.row_length.size() > 1) length = length > 1000 ? length / 16 : (length + 3) / 4;
+    }
     size_t rows = in.row_length.size();
     for (size_t i = 0; i < rows; i++) in.row_identity.push_back(int64_t(i));
     if (choice.varied == variation::grown && rows > 0) in.row_length[rows / 2] += 300;
@@ -116,15 +120,16 @@ void store_integer(tensor_data &tensor, int64_t index, int64_t value) {
 }
 
 // Packed rows; what lies before, behind and between them is NaN.
-void fill_packed(input &in, tensor_data &x) {
-    int64_t columns = x.shape.rank > 1 ? x.shape.shape[1] : 1;
+void fill_packed(input &in, tensor_data &x, uint64_t salt) {
+    int64_t columns = 1;
+    for (int i = 1; i < x.shape.rank; i++) columns *= x.shape.shape[i];
     for (int64_t i = 0; i < x.shape.shape[0] * columns; i++) store_value(x, i, NAN);
     for (size_t b = 0; b < in.row_length.size(); b++) {
         // Of special inputs every seventh row is -inf throughout.
         bool minus = in.choice.values == style::special && in.row_identity[b] % 7 == 2;
         for (int64_t k = 0; k < in.row_length[b]; k++) {
             for (int64_t m = 0; m < columns; m++) {
-                double value = make_value(in.choice.values, hash(uint64_t(in.row_identity[b]), uint64_t(k), uint64_t(m)));
+                double value = make_value(in.choice.values, hash(uint64_t(in.row_identity[b]), uint64_t(k) + (salt << 32), uint64_t(m)));
                 store_value(x, (in.row_begin[b] + k) * columns + m, minus ? -INFINITY : value);
             }
         }
@@ -132,7 +137,8 @@ void fill_packed(input &in, tensor_data &x) {
 }
 
 void fill_dense(input &in, tensor_data &y) {
-    int64_t columns = y.shape.shape[1];
+    int64_t columns = 1;
+    for (int i = 1; i < y.shape.rank; i++) columns *= y.shape.shape[i];
     for (int64_t b = 0; b < y.shape.shape[0]; b++) {
         for (int64_t n = 0; n < columns; n++) {
             uint64_t bits = hash(uint64_t(in.row_identity[size_t(b)]) + 1000, 0, uint64_t(n));
@@ -155,10 +161,10 @@ void fill_tensor(input &in, const ir_param &param, tensor_data &tensor) {
         for (size_t i = 0; i < in.row_begin.size(); i++) store_integer(tensor, int64_t(i), in.row_begin[i]);
     } else if (name == "features") {
         fill_counts(in, tensor, in.choice.columns);
-    } else if (name == "y") {
+    } else if (name == "y" || name == "dense" || name == "bias") {
         fill_dense(in, tensor);
     } else {
-        fill_packed(in, tensor);
+        fill_packed(in, tensor, name == "k" ? 1 : name == "v" ? 2 : 0);
     }
 }
 
@@ -169,7 +175,9 @@ void make_dims(input &in, const ir_kernel *kernel, const program &tested) {
         std::string name = kernel->dims[d].name;
         int64_t value = 0;
         if (name == "B") value = int64_t(in.row_length.size());
-        else if (name == "nnz") value = in.row_begin.back() + (in.row_begin.back() > 0 ? 2 : 0);  // some slack behind
+        else if (name == "H") value = 2;
+        else if (tested.inner != nullptr && name == tested.inner) value = in.choice.inner;
+        else if (name == "nnz" || name == "L" || name == "N") value = in.row_begin.back() + (in.row_begin.back() > 0 ? 2 : 0);  // some slack behind
         else if (tested.columns != nullptr && name == tested.columns) value = in.choice.columns;
         in.dims.push_back(value);
     }
@@ -197,27 +205,46 @@ std::string input_choice::name() const {
            variation_names[int(varied)];
 }
 
+bool is_exact(const program &tested) {
+    return tested.kind == kind_of_result::sum || tested.kind == kind_of_result::addition || tested.kind == kind_of_result::product;
+}
+
+namespace {
+
+std::vector<int64_t> widths_of(const unit &u) {
+    if (u.fixed_columns != 0) return {u.fixed_columns};
+    return u.tested->inner != nullptr ? std::vector<int64_t>{1, 3, 13, 100} : std::vector<int64_t>{1, 3, 13, 100, 256};
+}
+
+}  // namespace
+
 std::vector<input_choice> list_inputs(const unit &u, bool all) {
-    const int64_t widths[] = {1, 3, 13, 100, 256};
     std::vector<input_choice> list;
-    bool exact = u.tested->kind == kind_of_result::sum || u.tested->kind == kind_of_result::addition;
+    bool exact = is_exact(*u.tested);
+    auto inner = [&](int64_t columns) {
+        int64_t by_columns = columns == 1 ? 100 : columns == 3 ? 71 : columns == 13 ? 34 : 16;
+        return u.tested->inner == nullptr ? 0 : u.fixed_inner != 0 ? u.fixed_inner : by_columns;
+    };
     int count = 0;
     for (int d = 0; d < int(lengths::count); d++) {
-        for (int64_t columns : widths) {
-            bool fits = u.tested->columns != nullptr ? u.fixed_columns == 0 || columns == u.fixed_columns : columns <= 3;
+        for (int64_t columns : widths_of(u)) {
+            bool fits = u.tested->columns != nullptr ? u.fixed_columns == 0 : columns <= 3;
+            fits |= u.fixed_columns != 0 && columns == u.fixed_columns;
             bool heavy = lengths(d) == lengths::one_long && columns > 13;
             // A sample has every distribution at two widths.
             if (!fits || (!all && u.fixed_columns == 0 && u.tested->columns != nullptr && (heavy || (count++ + d) % 3 == 0))) continue;
-            list.push_back({lengths(d), columns, exact ? style::integers : style::reals});
+            list.push_back({lengths(d), columns, exact ? style::integers : style::reals, inner(columns)});
         }
     }
     int64_t columns = u.fixed_columns != 0 ? u.fixed_columns : 13;
-    list.push_back({lengths::uniform, columns, style::special});
-    list.push_back({lengths::zipf, columns, style::special});
-    if (exact) list.push_back({lengths::zipf, columns, style::reals});
+    // A weight of 0 times infinity is NaN where a tile of keys reaches beyond the query, and where that is the config says.
+    bool special = !u.tested->whole;
+    if (special) list.push_back({lengths::uniform, columns, style::special, inner(columns)});
+    if (special) list.push_back({lengths::zipf, columns, style::special, inner(columns)});
+    if (exact) list.push_back({lengths::zipf, columns, style::reals, inner(columns)});
     style own = exact ? style::integers : style::reals;
-    list.push_back({lengths::uniform, columns, own, variation::permuted});
-    list.push_back({lengths::uniform, columns, own, variation::grown});
+    list.push_back({lengths::uniform, columns, own, inner(columns), variation::permuted});
+    list.push_back({lengths::uniform, columns, own, inner(columns), variation::grown});
     return list;
 }
 
@@ -230,6 +257,9 @@ input make_input(const ir_kernel *kernel, const input_choice &choice, const prog
     in.tensors.resize(size_t(kernel->param_count));
     for (int p = 0; p < kernel->param_count; p++) {
         in.scalars[size_t(p)] = {kernel->params[p].default_integer, kernel->params[p].default_number};
+        std::string name = kernel->params[p].name;
+        if (name == "alpha") in.scalars[size_t(p)].number = 0.25;
+        if (name == "scale") in.scalars[size_t(p)].number = 0.125;
     }
     for (int p = 0; p < kernel->param_count; p++) make_tensor(in, kernel->params[p], in.tensors[size_t(p)]);
     for (int p = 0; p < kernel->param_count; p++) {

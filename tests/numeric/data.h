@@ -20,6 +20,7 @@ struct input_choice {
     lengths distribution;
     int64_t columns;
     style values;
+    int64_t inner = 0;  // extent of the dimension that a `dot` runs over; 0: there is none
     variation varied = variation::plain;
 
     std::string name() const;  // "uniform 13 special"
@@ -44,6 +45,9 @@ struct input {
 
     ir_bindings bindings() const { return {dims.data(), scalars.data()}; }
 };
+
+// Sums and products alone: integers give the same result in every order.
+bool is_exact(const program &tested);
 
 input make_input(const ir_kernel *kernel, const input_choice &choice, const program &tested);
 

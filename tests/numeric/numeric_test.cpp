@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/numeric/session.h"
+#include "tests/numeric/wrong.h"
 
 namespace numeric {
 
@@ -142,6 +143,17 @@ static void say_knobs(const command_line &line, const std::vector<unit> &units, 
     for (size_t i = 0; line.session.all && i < missing.size(); i++) printf("# not executed: %s\n", missing[i].c_str());
 }
 
+// A test that can't fail shows nothing.
+static void say_unnoticed(const command_line &line, const std::vector<unit> &units) {
+    std::string found;
+    for (const unit &u : units) {
+        std::string of_unit = u.tested->inner == nullptr ? "" : find_unnoticed(u, line.session.root);
+        if (!of_unit.empty()) found += u.name() + ":" + of_unit + "; ";
+    }
+    say(found.empty(), "wrong products are noticed: zeroed, transposed, stale, overrun, one element, off by one");
+    if (!found.empty()) printf("# not noticed: %s\n", found.c_str());
+}
+
 static void summarize(const report &total) {
     printf("# executed: %lld CUDA and %lld CPU texts, %lld launches, %.3g steps\n", (long long)total.cuda, (long long)total.cpu,
            (long long)total.launches, double(total.steps));
@@ -157,11 +169,12 @@ static int run(const command_line &line) {
         if (u.name().find(line.only) != std::string::npos) units.push_back(u);
     }
     run_workers(line, units);
-    printf("1..%zu\n", units.size() + 2);
+    printf("1..%zu\n", units.size() + 3);
     report total;
     for (const unit &u : units) say_unit(line, u, total);
     say(total.drawn > 0 && total.lowered * 10 >= total.drawn * 8, "at least 80% of random configs lower");
     say_knobs(line, units, total);
+    say_unnoticed(line, units);
     summarize(total);
     return failed_tests == 0 ? 0 : 1;
 }

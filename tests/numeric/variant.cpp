@@ -49,20 +49,31 @@ static int64_t extent_of(const ir_kernel *kernel, const char *axis_name, const i
     return extent;
 }
 
+static bool is_covered_whole(const ir_kernel *kernel, const char *axis_name) {
+    for (int a = 0; a < kernel->axis_count; a++) {
+        if (kernel->axes[a].kind == AXIS_FULL && strcmp(kernel->axes[a].name, axis_name) == 0) return true;
+    }
+    return false;
+}
+
 static int64_t product(int64_t a, int64_t b) {
     int64_t result;
     return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
 static int64_t covered_if(const ir_kernel *kernel, const variant &v, const input &in, int64_t longest) {
-    int64_t tiles = 1, points = 1, threads = 1;
+    int64_t tiles = 1, points = 1, whole = 0, threads = 1;  // axes covered whole stand beside each other in an attention
     for (int i = 0; i < v.cut->axis_count; i++) {
         int64_t block = v.cut->axes[i].block;
+        if (is_covered_whole(kernel, v.cut->axes[i].name)) {
+            whole += block;
+            continue;
+        }
         tiles = product(tiles, (extent_of(kernel, v.cut->axes[i].name, in, longest) + block - 1) / block);
         points = product(points, block);
     }
     for (int k = 0; k < v.text->plan.kernel_count; k++) threads = std::max<int64_t>(threads, v.text->plan.kernels[k].threads);
-    return product(tiles, std::max(points, threads));
+    return product(tiles, std::max(product(points, std::max<int64_t>(1, whole)), threads));
 }
 
 int64_t covered_points(const ir_kernel *kernel, const variant &v, const input &in) {

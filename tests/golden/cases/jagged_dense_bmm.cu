@@ -1,0 +1,180 @@
+// jagged_dense_bmm from jagged_dense_bmm.tile, compiled by tilec 0.1.0
+// T = bf16, I = i64, D = 64, K = 64, with bias; 32-bit indices
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tn: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
+//   tl: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
+//   td: block 16 = vector 1 x lanes 1 x warps 1 x registers 16
+//   grid tn, tb; strategy chunks of 32; peel true; late true; min_blocks 0
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
+}
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
+    return a < b ? a : b;
+}
+
+static __device__ __forceinline__ void tile_load_bf16x2(float *v, const unsigned short *p) {
+    const unsigned q0 = *(const unsigned *)p;
+    v[0] = __uint_as_float(q0 << 16);
+    v[1] = __uint_as_float(q0 & 0xffff0000u);
+}
+
+static __device__ __forceinline__ void tile_clear_f32x2(float *v) {
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) v[i] = 0;
+}
+
+static __device__ __forceinline__ float tile_from_bits(unsigned u) {
+    return __uint_as_float(u);
+}
+
+static __device__ __forceinline__ float tile_bf16_load(unsigned short h) {
+    return tile_from_bits((unsigned)h << 16);
+}
+
+static __device__ __forceinline__ unsigned short tile_bf16_store(float f) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static __device__ __forceinline__ float tile_bf16_round(float f) {
+    return tile_bf16_load(tile_bf16_store(f));
+}
+
+static __device__ __forceinline__ void tile_store_bf16x2(unsigned short *p, const float *v) {
+    *(unsigned *)p = (unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16;
+}
+
+// launch: B blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long long *__restrict__ offsets, int *__restrict__ row_of_5, int L, int B) {
+    const int thread = (int)threadIdx.x;
+    const int warp = (int)threadIdx.x / 32;
+    const int tl_t = warp;
+    // 15: for (tb, tn) in tile(B, K) {
+    const long long i = (long long)(L / 32) + (long long)B;
+    const int tb = (int)blockIdx.x;
+    const long long i_2 = (long long)tb;
+    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 32LL + i_2, 0LL);
+    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 32LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
+    const int tl_full = i_4 - i_4 % 16;
+    const int i_5 = (int)i_3;
+    for (int tl0 = 0; tl0 < tl_full; tl0 += 16) {
+        const int tl = tl0 + tl_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tl_i = 0; tl_i < 4; ++tl_i) {
+            if ((thread & 31) == 0) row_of_5[i_5 + (tl + tl_i * 4)] = tb;
+        }
+        __syncthreads();
+    }
+    if (tl_full < i_4) {
+        const int tl0_2 = tl_full;
+        const int tl_2 = tl0_2 + tl_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tl_i = 0; tl_i < 4; ++tl_i) {
+            if ((thread & 31) == 0 && tl_2 + tl_i * 4 < i_4) row_of_5[i_5 + (tl_2 + tl_i * 4)] = tb;
+        }
+        __syncthreads();
+    }
+}
+
+// launch: 1 * ((L / 32) + B) blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsigned short *__restrict__ jagged, const long long *__restrict__ offsets, const unsigned short *__restrict__ dense, const unsigned short *__restrict__ bias, unsigned short *__restrict__ out, const int *__restrict__ row_of_5, int B) {
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int tn_t = lane * 2;
+    const int tl_t = warp;
+    const int tn0 = (int)(blockIdx.x % 1) * 64;
+    const int tn = tn0 + tn_t;
+    const int tb = (int)(blockIdx.x / 1);
+    const int i = row_of_5[(int)tb];
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)i, (long long)(B - 1)), 0LL);
+    const int row_2 = (int)row;
+    const long long start = offsets[row_2];
+    const long long begin = (tb - (start / 32LL + row)) * 32LL;
+    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    // 16: let start = offsets[tb];
+    // 17: let length = offsets[tb + 1] - start;
+    // 18: for tl in jagged_tile(length) {
+    // 19: var acc: accum(T)[tb, tl, tn] = 0;
+    // 20: for td in tile(D) {
+    // 21: acc += dot[td](jagged[start + tl, td], dense[tb, td, tn]);
+    // 23: if has(bias) { acc += bias[tb, tn]; }
+    const int i_2 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 32LL, offsets[row_2 + 1] - start) : begin) - begin, -2146435071LL, 2146435071LL);
+    const bool inside = 0 < i_2;
+    const int begin_3 = (int)begin;
+    const int start_2 = (int)start;
+    float v_2[2];
+    float v[2];
+    if (inside) tile_load_bf16x2(v, bias + row_2 * 64 + tn);
+    else tile_clear_f32x2(v);
+    #pragma unroll
+    for (int tn_i = 0; tn_i < 2; ++tn_i) {
+        v_2[tn_i] = v[tn_i];
+    }
+    for (int tl0 = 0; tl0 < i_2; tl0 += 16) {
+        const int tl = tl0 + tl_t;
+        bool inside_2[4];
+        int i_3[4];
+        #pragma unroll
+        for (int tl_i = 0; tl_i < 4; ++tl_i) {
+            inside_2[tl_i] = tl + tl_i * 4 < i_2;
+            i_3[tl_i] = start_2 + (begin_3 + (tl + tl_i * 4));
+        }
+        float acc[4][2];
+        #pragma unroll
+        for (int tl_i = 0; tl_i < 4; ++tl_i) {
+            #pragma unroll
+            for (int tn_i = 0; tn_i < 2; ++tn_i) {
+                acc[tl_i][tn_i] = 0.0f;
+            }
+        }
+        for (int td0 = 0; td0 < 64; td0 += 16) {
+            float v_3[4][16];
+            #pragma unroll
+            for (int tl_i = 0; tl_i < 4; ++tl_i) {
+                #pragma unroll
+                for (int td_i = 0; td_i < 16; ++td_i) {
+                    v_3[tl_i][td_i] = (inside_2[tl_i] ? tile_bf16_load(jagged[i_3[tl_i] * 64 + (td0 + td_i)]) : 0.0f);
+                }
+            }
+            float v_5[16][2];
+            #pragma unroll
+            for (int td_i = 0; td_i < 16; ++td_i) {
+                float v_4[2];
+                tile_load_bf16x2(v_4, dense + (row_2 * 64 + (td0 + td_i)) * 64 + tn);
+                #pragma unroll
+                for (int tn_i = 0; tn_i < 2; ++tn_i) {
+                    v_5[td_i][tn_i] = v_4[tn_i];
+                }
+            }
+            #pragma unroll
+            for (int tl_i = 0; tl_i < 4; ++tl_i) {
+                #pragma unroll
+                for (int td_i = 0; td_i < 16; ++td_i) {
+                    #pragma unroll
+                    for (int tn_i = 0; tn_i < 2; ++tn_i) {
+                        acc[tl_i][tn_i] += inside_2[tl_i] ? v_3[tl_i][td_i] * v_5[td_i][tn_i] : 0.0f;
+                    }
+                }
+            }
+        }
+        // 24: out[start + tl, tn] = acc;
+        #pragma unroll
+        for (int tl_i = 0; tl_i < 4; ++tl_i) {
+            float acc_2[2];
+            #pragma unroll
+            for (int tn_i = 0; tn_i < 2; ++tn_i) {
+                acc_2[tn_i] = tile_bf16_round(acc[tl_i][tn_i] + v_2[tn_i]);
+            }
+            if (inside_2[tl_i]) tile_store_bf16x2(out + i_3[tl_i] * 64 + tn, acc_2);
+        }
+    }
+}
