@@ -85,11 +85,12 @@ tilec_result tilec_config_save(const tilec_config *config, const char *path, int
 tilec_text tilec_config_space(tilec_kernel *kernel)
 {
     struct text out = {0};
-    const struct config_space *space = config_space(kernel->arena, kernel->ir);
+    struct arena *arena = arena_new();
+    const struct config_space *space = arena ? config_space(arena, kernel->ir) : NULL;
     text_add(&out, "{\"kernel\": ");
     json_string(&out, kernel->ir->name);
     text_add(&out, ", \"knobs\": [");
-    for (int i = 0; i < space->knob_count; i++) {
+    for (int i = 0; space && i < space->knob_count; i++) {
         const struct config_knob *knob = &space->knobs[i];
         text_add(&out, i ? ",\n  {\"path\": " : "\n  {\"path\": ");
         json_string(&out, knob->path);
@@ -98,13 +99,18 @@ tilec_text tilec_config_space(tilec_kernel *kernel)
         text_add(&out, "]}");
     }
     text_add(&out, "]}");
+    if (arena) arena_free(arena);
     return text_take(&out);
 }
 
 tilec_result tilec_config_check(const tilec_config *config, const char *target, tilec_report *report)
 {
-    struct status status = config_check(config->arena, config->kernel->ir, config->config);
-    if (!status.ok) return report_status(report, &status);
+    struct arena *arena = arena_new();
+    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
+    struct status status = config_check(arena, config->kernel->ir, config->config);
+    tilec_result checked = report_status(report, &status);
+    arena_free(arena);
+    if (checked != TILEC_OK) return checked;
     const struct tilec_emit_options options = {.target = target};
     tilec_text text;
     tilec_result result = tilec_kernel_emit(config->kernel, config, &options, report, &text);

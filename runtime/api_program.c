@@ -69,9 +69,12 @@ const char *tilec_program_kernel_name(const tilec_program *program, int index)
 tilec_result tilec_program_check(tilec_program *program, tilec_report *report)
 {
     struct diagnostics diagnostics;
-    diagnostics_init(&diagnostics, program->arena);
-    bool ok = frontend_check_file(program->arena, program->file, &diagnostics);
+    struct arena *arena = arena_new();
+    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
+    diagnostics_init(&diagnostics, arena);
+    bool ok = frontend_check_file(arena, program->file, &diagnostics);
     tilec_result result = report_diagnostics(report, &diagnostics);
+    arena_free(arena);
     return ok ? result : TILEC_WRONG;
 }
 
@@ -136,14 +139,16 @@ static void describe_kernel(struct text *out, const struct signature *signature)
 tilec_text tilec_program_describe(const tilec_program *program)
 {
     struct text out = {0};
+    struct arena *arena = arena_new();
     text_add(&out, "[");
-    for (int i = 0; i < frontend_kernel_count(program->file); i++) {
+    for (int i = 0; arena && i < frontend_kernel_count(program->file); i++) {
         const struct signature *signature =
-            frontend_signature(program->arena, program->file, frontend_kernel_name(program->file, i));
+            frontend_signature(arena, program->file, frontend_kernel_name(program->file, i));
         text_add(&out, i ? ",\n  " : "");
         if (signature) describe_kernel(&out, signature);
         else text_add(&out, "null");
     }
+    if (arena) arena_free(arena);
     text_add(&out, "]");
     return text_take(&out);
 }

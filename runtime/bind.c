@@ -62,41 +62,6 @@ static struct status set_dim(struct binding *binding, int dim, int64_t value, co
                          binding->dim_origins[dim], name, (long long)binding->bound->dims[dim], origin, name, (long long)value);
 }
 
-// An extent as scale * dim + offset, if it is of that form; dim is -1 in a constant.
-struct linear {
-    bool ok;
-    int dim;
-    int64_t scale, offset;
-};
-
-static struct linear linear_of(const struct ir_value *value, int depth)
-{
-    struct linear none = {0}, a, b;
-    if (!value || value->region || depth > 20) return none;
-    const struct ir_op *op = value->def;
-    if (op->code == OP_CONST) return (struct linear){true, -1, 0, op->integer};
-    if (op->code == OP_DIM) return (struct linear){true, op->dim, 1, 0};
-    if (op->code == OP_CAST) return linear_of(op->operands[0], depth + 1);
-    if (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_MUL) return none;
-    a = linear_of(op->operands[0], depth + 1);
-    b = linear_of(op->operands[1], depth + 1);
-    if (!a.ok || !b.ok || (a.dim >= 0 && b.dim >= 0)) return none;
-    bool overflow = false;
-    struct linear result = {true, a.dim >= 0 ? a.dim : b.dim, 0, 0};
-    if (op->code == OP_MUL) {
-        overflow |= __builtin_mul_overflow(a.dim >= 0 ? a.scale : b.scale, a.dim >= 0 ? b.offset : a.offset, &result.scale);
-        overflow |= __builtin_mul_overflow(a.offset, b.offset, &result.offset);
-    } else if (op->code == OP_ADD) {
-        result.scale = a.scale + b.scale;
-        overflow |= __builtin_add_overflow(a.offset, b.offset, &result.offset);
-    } else {
-        overflow |= __builtin_sub_overflow(a.scale, b.scale, &result.scale);
-        overflow |= __builtin_sub_overflow(a.offset, b.offset, &result.offset);
-    }
-    result.ok = !overflow && (result.dim < 0 || result.scale != 0);
-    return result;
-}
-
 // Whether every dimension and scalar that an extent is made of is known.
 static bool is_known(const struct binding *binding, const struct ir_value *value)
 {
@@ -128,7 +93,7 @@ static struct status learn_extent(struct binding *binding, int index, int positi
 {
     const struct ir_param *param = &binding->kernel->params[index];
     int64_t extent = binding->bound->views[index].shape[position], rest;
-    struct linear linear = linear_of(param->extents[position], 0);
+    struct linear linear = linear_of(param->extents[position]);
     const char *text = param->extent_text[position];
     if (!linear.ok || linear.dim < 0) return STATUS_OK;
     if (extent == 0 && linear.offset > 0 && gives_offsets(binding, index))
@@ -333,7 +298,7 @@ static struct status adopt_file(struct binding *binding, int index)
 static bool room_for_rows(const struct binding *binding, const struct rows_use *use, int *dim, int64_t *value)
 {
     if (use->kind != ROWS_OFFSETS || use->target_param < 0 || !binding->made[use->param]) return false;
-    struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position], 0);
+    struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position]);
     const struct ir_tensor *view = &binding->bound->views[use->param];
     int64_t count = tensor_elements(view), rest;
     if (!linear.ok || linear.dim < 0 || linear.scale < 1 || count == 0) return false;
@@ -387,7 +352,7 @@ static bool will_follow(const struct binding *binding, int dim)
     for (int i = 0; i < binding->bound->rows.count; i++) {
         const struct rows_use *use = &binding->bound->rows.items[i];
         if (use->kind != ROWS_OFFSETS || use->target_param < 0 || binding->made[use->param]) continue;
-        struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position], 0);
+        struct linear linear = linear_of(binding->kernel->params[use->target_param].extents[use->target_position]);
         if (linear.ok && linear.dim == dim) return true;
     }
     return false;

@@ -44,7 +44,18 @@ struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, c
 // Whether an edited text was emitted for what `emitted` is: launching it with another plan's arguments would read past
 // them. A text without the comments at its head is trusted.
 struct status plan_check_source(struct arena *arena, const struct emitted *emitted, const char *source, size_t length);
-// The values of a launch's arguments as cuLaunchKernel takes them: pointers to values in the arena.
+// The value of an argument of a launch.
+union plan_slot {
+    void *pointer;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+};
+// The values of a launch's arguments, and pointers to them as cuLaunchKernel takes them; both have room for all.
+void plan_fill(const struct launch_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors,
+               void *const *workspaces, union plan_slot *slots, void **arguments);
+// The same in an arena.
 void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
                       const struct ir_tensor *tensors, void *const *workspaces);
 

@@ -55,6 +55,8 @@ enum { FUNCTION_THREADS = 0, FUNCTION_DYNAMIC_SHARED = 8 };  // CUfunction_attri
     X(cuDevicePrimaryCtxRelease, context_release, (cuda_device_handle device))                                     \
     X(cuCtxPushCurrent, context_push, (cuda_context_handle context))                                               \
     X(cuCtxPopCurrent, context_pop, (cuda_context_handle *context))                                                \
+    X(cuCtxGetCurrent, context_current, (cuda_context_handle *context))                                            \
+    X(cuCtxGetDevice, context_device, (cuda_device_handle *device))                                                \
     X(cuMemGetInfo, memory_info, (size_t *free, size_t *total))                                                    \
     X(cuMemAlloc, memory_new, (cuda_address *address, size_t bytes))                                               \
     X(cuMemFree, memory_free, (cuda_address address))                                                              \
@@ -82,7 +84,7 @@ struct cuda {
     struct arena *arena;
     void *handle;
     int version;             // of CUDA that the driver is for: 13000
-    cuda_result last_error;  // of the last call that failed
+    _Atomic cuda_result last_error;  // of the last call that failed
 #define MEMBER(name, member, parameters) cuda_result (*member) parameters;
     CUDA_FUNCTIONS(MEMBER)
 #undef MEMBER
@@ -189,6 +191,9 @@ struct cuda_program {
     int workspace_count;        // the plan's workspaces; they live as long as the program
     struct cuda_buffer *workspaces;
 };
+// Whether a loaded function can be launched as planned; lets it have its shared memory.
+struct status cuda_check_function(struct arena *arena, struct cuda_device *device, const struct launch_kernel *kernel,
+                                  cuda_function_handle function);
 // Loads a cubin or PTX and prepares the plan's launches for these tensors (with device addresses).
 struct status cuda_program_load(struct arena *arena, struct cuda_device *device, const struct cuda_binary *binary,
                                 const struct launch_plan *plan, const struct ir_bindings *bindings,

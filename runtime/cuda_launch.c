@@ -84,8 +84,8 @@ static struct status allow_shared(struct arena *arena, struct cuda_device *devic
 }
 
 // What the loaded code allows can be less than what the device allows.
-static struct status check_function(struct arena *arena, struct cuda_device *device, const struct launch_kernel *kernel,
-                                    cuda_function_handle function)
+struct status cuda_check_function(struct arena *arena, struct cuda_device *device, const struct launch_kernel *kernel,
+                                  cuda_function_handle function)
 {
     int threads = 0;
     cuda_result result = device->cuda->function_attribute(&threads, FUNCTION_THREADS, function);
@@ -128,7 +128,7 @@ static struct status prepare_launch(struct arena *arena, struct cuda_device *dev
     if (blocks <= 0) return STATUS_OK;
     cuda_result result = device->cuda->module_function(&function, program->module, kernel->name);
     if (result != CUDA_OK) return cuda_failed(arena, device->cuda, result, "launch.symbol", "the binary has no kernel %s", kernel->name);
-    struct status status = check_function(arena, device, kernel, function);
+    struct status status = cuda_check_function(arena, device, kernel, function);
     if (!status.ok) return status;
     program->launches[program->launch_count++] = (struct cuda_launch){
         .name = kernel->name, .function = function, .blocks = (unsigned)blocks, .threads = (unsigned)kernel->threads,

@@ -71,6 +71,16 @@ struct status npy_read_head(struct arena *arena, const char *path, struct npy_he
 // Version 1.0. bf16 is written as f4. Written beside and renamed, so that no half file is left.
 struct status npy_write(struct arena *arena, const char *path, const struct ir_tensor *view);
 
+// ---------------------------------------------------------------------------------------------- numbers of dimensions (linear.c)
+
+// scale * dim + offset; dim is -1 in a constant.
+struct linear {
+    bool ok;
+    int dim;
+    int64_t scale, offset;
+};
+struct linear linear_of(const struct ir_value *value);
+
 // ---------------------------------------------------------------------------------------------- numbers in words (expression.c)
 
 // Integer and floating arithmetic over names: "2 * B + 1", "total(offsets)", "1e-6", "longest(offsets)".

@@ -109,17 +109,9 @@ struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, co
 
 // ---------------------------------------------------------------------------------------------- arguments
 
-union slot {
-    void *pointer;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-};
-
-static union slot scalar_slot(enum ir_type type, struct ir_scalar value)
+static union plan_slot scalar_slot(enum ir_type type, struct ir_scalar value)
 {
-    union slot slot = {0};
+    union plan_slot slot = {0};
     if (type == TYPE_F64) slot.f64 = value.number;
     else if (ir_type_is_float(type)) slot.f32 = (float)ir_round_to(type, value.number);
     else if (type == TYPE_I64) slot.i64 = value.integer;
@@ -127,23 +119,29 @@ static union slot scalar_slot(enum ir_type type, struct ir_scalar value)
     return slot;
 }
 
-static union slot argument_slot(const struct launch_argument *argument, const struct ir_bindings *bindings,
+static union plan_slot argument_slot(const struct launch_argument *argument, const struct ir_bindings *bindings,
                                 const struct ir_tensor *tensors, void *const *workspaces)
 {
-    if (argument->kind == ARGUMENT_WORKSPACE) return (union slot){.pointer = workspaces[argument->index]};
-    if (argument->kind == ARGUMENT_TENSOR) return (union slot){.pointer = tensors[argument->index].data};
+    if (argument->kind == ARGUMENT_WORKSPACE) return (union plan_slot){.pointer = workspaces[argument->index]};
+    if (argument->kind == ARGUMENT_TENSOR) return (union plan_slot){.pointer = tensors[argument->index].data};
     if (argument->kind == ARGUMENT_SCALAR) return scalar_slot(argument->type, bindings->params[argument->index]);
     return scalar_slot(argument->type, (struct ir_scalar){.integer = bindings->dims[argument->index]});
+}
+
+void plan_fill(const struct launch_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors,
+               void *const *workspaces, union plan_slot *slots, void **arguments)
+{
+    for (int i = 0; i < kernel->argument_count; i++) {
+        slots[i] = argument_slot(&kernel->arguments[i], bindings, tensors, workspaces);
+        arguments[i] = &slots[i];
+    }
 }
 
 void **plan_arguments(struct arena *arena, const struct launch_kernel *kernel, const struct ir_bindings *bindings,
                       const struct ir_tensor *tensors, void *const *workspaces)
 {
-    union slot *slots = ARENA_ARRAY(arena, union slot, kernel->argument_count + 1);
+    union plan_slot *slots = ARENA_ARRAY(arena, union plan_slot, kernel->argument_count + 1);
     void **arguments = ARENA_ARRAY(arena, void *, kernel->argument_count + 1);
-    for (int i = 0; i < kernel->argument_count; i++) {
-        slots[i] = argument_slot(&kernel->arguments[i], bindings, tensors, workspaces);
-        arguments[i] = &slots[i];
-    }
+    plan_fill(kernel, bindings, tensors, workspaces, slots, arguments);
     return arguments;
 }

@@ -130,7 +130,7 @@ static void add(tilec_report *report, const struct diagnostic *diagnostic)
 
 tilec_result report_diagnostics(tilec_report *report, const struct diagnostics *diagnostics)
 {
-    for (int i = 0; i < diagnostics->count; i++) add(report, &diagnostics->items[i]);
+    for (int i = 0; report && i < diagnostics->count; i++) add(report, &diagnostics->items[i]);
     return diagnostics->errors ? TILEC_WRONG : TILEC_OK;
 }
 
@@ -167,6 +167,7 @@ static const char *clean(struct arena *arena, const char *text)
 tilec_result report_status(tilec_report *report, const struct status *status)
 {
     if (status->ok) return TILEC_OK;
+    if (!report) return status_result(status);
     const char *reason = status->reason ? status->reason : "no reason was given";
     struct diagnostic diagnostic = {.severity = SEVERITY_ERROR, .code = status->code, .span = status->span,
                                     .message = clean(report->arena, reason)};
@@ -178,6 +179,7 @@ tilec_result report_failed(tilec_report *report, const char *code, const char *h
 {
     char *message = NULL;
     va_list arguments;
+    if (!report) return status_result(&(struct status){.code = code});
     va_start(arguments, format);
     int length = vasprintf(&message, format, arguments);
     va_end(arguments);
@@ -190,6 +192,7 @@ tilec_result report_failed(tilec_report *report, const char *code, const char *h
 
 void report_warning(tilec_report *report, const char *code, const char *text)
 {
+    if (!report) return;
     struct diagnostic diagnostic = {.severity = SEVERITY_WARNING, .code = code, .message = clean(report->arena, text)};
     add(report, &diagnostic);
 }

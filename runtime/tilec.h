@@ -2,9 +2,12 @@
 // libtilec: the tile compiler as a C library. The one public header of runtime/, and all that the program needs.
 //
 // Handles are opaque; each has an owner, the caller who was given it, and a function that frees it (NULL is fine).
-// Failures are values: a call returns a tilec_result, and what went wrong in words is in the tilec_report it was given.
-// Nothing here prints, exits or keeps process-wide state. Two threads may work at once on handles of their own.
-// Texts that a handle returns live as long as the handle; a tilec_text is the caller's. C99.
+// Failures are values: a call returns a tilec_result, and what went wrong in words is in the tilec_report it was given,
+// which may be NULL. Nothing here prints, exits, handles signals or keeps process-wide state. C99.
+//
+// Programs, kernels, configs, devices and bound kernels may be used by several threads at once; a report, and what a
+// call fills, belong to one. Texts that a handle returns live as long as the handle; a tilec_text is the caller's.
+// docs/c-api.md shows how the parts go together.
 #ifndef TILEC_H
 #define TILEC_H
 
@@ -27,7 +30,11 @@ typedef enum tilec_result {
     TILEC_INTERRUPTED = 130
 } tilec_result;
 
-const char *tilec_version(void);  // "0.1.0"
+// Of this header. Within a major version what was there stays; major 0: a minor version may change it.
+#define TILEC_VERSION_MAJOR 0
+#define TILEC_VERSION_MINOR 1
+#define TILEC_VERSION_PATCH 0
+const char *tilec_version(void);  // of the library: "0.1.0"
 
 // Bytes on the heap, with a NUL behind them that `length` doesn't count. Free with tilec_text_free.
 typedef struct tilec_text {
@@ -202,6 +209,117 @@ tilec_text tilec_cache_json(const tilec_cache *cache);
 tilec_text tilec_cache_entry_json(const tilec_cache *cache, int index);  // its key's fields and its config
 // Removes one entry, or with index -1 everything, also what is damaged. TILEC_WRONG if something couldn't be removed.
 tilec_result tilec_cache_clear(tilec_cache *cache, int index, tilec_report *report, int *removed);
+
+// ------------------------------------------------------------------------------------------------ arguments
+
+// Element types, also of scalars.
+enum tilec_type {
+    TILEC_NONE, TILEC_BOOL, TILEC_I8, TILEC_U8, TILEC_I32, TILEC_I64, TILEC_F16, TILEC_BF16, TILEC_F32, TILEC_F64
+};
+const char *tilec_type_name(enum tilec_type type);       // "bf16"; NULL for TILEC_NONE
+enum tilec_type tilec_type_named(const char *name);      // TILEC_NONE if there is none
+int tilec_type_bytes(enum tilec_type type);              // in memory
+
+// One argument of a kernel. They stand in the order of its parameters, outputs last. TILEC_NONE: left out, as an
+// optional tensor or a scalar with a default may be, and an output where only its shape is asked for.
+struct tilec_argument {
+    enum tilec_type type;
+    int rank;                     // of a tensor
+    const int64_t *shape;         // `rank` extents
+    const int64_t *strides;       // in elements, as many; NULL: dense, the last index fastest, which they must come to
+    void *data;                   // an address on the device that the kernel is bound to; of a scalar NULL
+    int64_t integer;              // the value of a scalar of an integer type or bool
+    double number;                // the value of a scalar of a floating type
+};
+
+enum tilec_role { TILEC_IN, TILEC_INOUT, TILEC_OUT, TILEC_SCALAR };
+struct tilec_parameter {
+    const char *name;
+    enum tilec_role role;
+    enum tilec_type type;         // in this specialization
+    int rank;
+    const char *const *extents;   // as written: "B + 1"
+    int optional, has_default;
+    int absent;                   // left out in this specialization
+};
+struct tilec_dimension {
+    const char *name;
+    int is_static;                // compiled in
+    int64_t value;                // if static
+    int batch;                    // changes from call to call: rows, totals; stays open unless asked for
+};
+int tilec_kernel_parameter_count(const tilec_kernel *kernel);
+struct tilec_parameter tilec_kernel_parameter(const tilec_kernel *kernel, int index);
+int tilec_kernel_dimension_count(const tilec_kernel *kernel);
+struct tilec_dimension tilec_kernel_dimension(const tilec_kernel *kernel, int index);
+// All of it as JSON, with where each dimension is learnt and which tensors hold the offsets or lengths of whose rows.
+tilec_text tilec_kernel_json(const tilec_kernel *kernel);
+
+// Checks a kernel for these arguments: element types are theirs, optional tensors that are left out are absent, and
+// inner extents are compiled in. Only types, ranks and shapes are looked at. `more` (NULL: nothing): types and dims take
+// the place of what the arguments say, `statics` are compiled in too and `dynamics` are not.
+tilec_result tilec_kernel_for(tilec_program *program, const char *name, const struct tilec_argument *arguments, int count,
+                              const struct tilec_specialization *more, tilec_report *report, tilec_kernel **kernel);
+
+// ------------------------------------------------------------------------------------------------ devices
+
+// What kernels are bound to: "cpu" (the machine's C compiler builds them), "reference" (the evaluator: slow, needs
+// nothing), "cuda" or "cuda:N". Opening one makes no context. A process forked afterwards can't use it: launch.fork.
+typedef struct tilec_device tilec_device;
+tilec_result tilec_device_open(const char *name, tilec_report *report, tilec_device **device);
+void tilec_device_free(tilec_device *device);        // after what is bound to it
+const char *tilec_device_name(const tilec_device *device);    // "cuda:0"
+const char *tilec_device_target(const tilec_device *device);  // "sm_90", "cpu"; "" of the evaluator
+
+// The config for these arguments: the best known one of the cache, else the default. For rows' lengths to count, tensors
+// that hold offsets or lengths need data on the host; other data isn't looked at.
+tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                              const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config);
+
+// ------------------------------------------------------------------------------------------------ bound kernels
+
+struct tilec_bind_options {
+    const tilec_config *config;   // NULL: the default
+    int checked;                  // keep asserts and index checks
+    int trusting;                 // on the CPU: offsets and lengths aren't validated
+    struct tilec_cache_options cache;  // of binaries
+};
+// A kernel built for a device and a config. On CUDA all of its code, for 32- and 64-bit indices and for tensors that
+// don't lie at multiples of 16 bytes, is built and loaded here; on the CPU when it is first needed.
+typedef struct tilec_bound tilec_bound;
+tilec_result tilec_bind(tilec_kernel *kernel, tilec_device *device, const struct tilec_bind_options *options,
+                        tilec_report *report, tilec_bound **bound);
+void tilec_bound_free(tilec_bound *bound);           // before its kernel and its device; nothing of it may be running
+struct tilec_bound_counts {
+    int compiled, cached;         // binaries that a compiler made, and that the cache had
+    int launches;                 // of the device, in one launch of the kernel
+};
+struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound);
+
+// The shape that parameter `index`, an output, must have; inputs have to be there. `shape` has room for its rank.
+tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int index,
+                                int64_t *shape, tilec_report *report);
+// Bytes of device memory that a launch needs for itself, at an address that is a multiple of 256. 0 for most kernels,
+// and on the CPU.
+tilec_result tilec_workspace_size(const tilec_bound *bound, const struct tilec_argument *arguments, int count,
+                                  int64_t *bytes, tilec_report *report);
+// Checks the arguments and runs the kernel: on the CPU before the call returns, on CUDA queued on `stream` (a CUstream;
+// NULL: the legacy default stream) of the caller's current context if that is one of the bound device's, else of the
+// device's primary context. `workspace` is what tilec_workspace_size asks for, NULL if that is 0; launches that may run
+// at the same time need one each. No memory is taken, no stream waited for: it may be captured into a graph.
+// TILEC_LAUNCH names the argument that is wrong. Faults of the kernel itself show where the stream is waited for.
+tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument *arguments, int count, void *workspace,
+                          void *stream, tilec_report *report);
+
+// The same for callers who know the types and that all is dense: the arguments as 64-bit words, one behind the other. A
+// tensor is its address (0: left out) and its extents, a scalar its int64_t or double. Shapes are checked.
+int tilec_bound_words(const tilec_bound *bound);     // how many
+tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words, void *workspace, void *stream,
+                                tilec_report *report);
+tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *words, int64_t *bytes, tilec_report *report);
+
+// A tensor of the host as an .npy file, for options that take files (bf16 as f4).
+tilec_result tilec_argument_save(const struct tilec_argument *argument, const char *path, tilec_report *report);
 
 // ------------------------------------------------------------------------------------------------ running
 

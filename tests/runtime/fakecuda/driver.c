@@ -146,9 +146,23 @@ static int cuDevicePrimaryCtxRelease(int device)
 static int cuCtxPushCurrent(void *context)
 {
     ENTER();
-    if (context != &fake_cuda) return INVALID;
+    if (context != &fake_cuda && (!context || context != fake_cuda.current)) return INVALID;
     fake_cuda.pushed++;
     return OK;
+}
+
+static int cuCtxGetCurrent(void **context)
+{
+    ENTER();
+    *context = fake_cuda.pushed ? &fake_cuda : fake_cuda.current;
+    return OK;
+}
+
+static int cuCtxGetDevice(int *device)
+{
+    ENTER();
+    *device = fake_cuda.current_device;
+    return fake_cuda.current || fake_cuda.pushed ? OK : INVALID;
 }
 
 static int cuCtxPopCurrent(void **context)
@@ -307,8 +321,7 @@ static int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
     ENTER();
     if (strncmp(image, "fake ", 5) != 0 && strncmp(image, "\177ELF", 4) != 0) return 200;
     fake_cuda.modules++;
-    fake_cuda.loads++;
-    *module = &fake_cuda.modules;
+    *module = &fake_cuda.log[fake_cuda.loads++ % FAKE_LOG];  // one handle each
     return OK;
 }
 
@@ -323,7 +336,7 @@ static int cuModuleUnload(void *module)
 static int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     ENTER();
-    *function = &fake_cuda.launches;
+    *function = module;
     return module && *name ? OK : NOT_FOUND;
 }
 
@@ -359,6 +372,10 @@ static int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     fake_cuda.last_blocks = grid_x;
     fake_cuda.last_threads = block_x;
     fake_cuda.last_shared = shared;
+    fake_cuda.last_stream = stream;
+    fake_cuda.last_function = function;
+    fake_cuda.last_in_primary = fake_cuda.pushed > 0;
+    fake_cuda.last_address = *(unsigned long long *)arguments[0];
     spoil();
     return OK;
 }
@@ -372,7 +389,8 @@ static const struct {
 } entries[] = {
     ENTRY(cuInit), ENTRY(cuDriverGetVersion), ENTRY(cuGetErrorName), ENTRY(cuGetErrorString), ENTRY(cuDeviceGetCount), ENTRY(cuDeviceGet),
     ENTRY(cuDeviceGetName), ENTRY(cuDeviceGetPCIBusId), ENTRY(cuDeviceGetAttribute), ENTRY(cuDeviceTotalMem), ENTRY(cuDevicePrimaryCtxRetain),
-    ENTRY(cuDevicePrimaryCtxRelease), ENTRY(cuCtxPushCurrent), ENTRY(cuCtxPopCurrent), ENTRY(cuMemGetInfo), ENTRY(cuMemAlloc),
+    ENTRY(cuDevicePrimaryCtxRelease), ENTRY(cuCtxPushCurrent), ENTRY(cuCtxPopCurrent), ENTRY(cuCtxGetCurrent),
+    ENTRY(cuCtxGetDevice), ENTRY(cuMemGetInfo), ENTRY(cuMemAlloc),
     ENTRY(cuMemFree), ENTRY(cuMemcpyHtoD), ENTRY(cuMemcpyDtoH), ENTRY(cuMemcpyDtoDAsync), ENTRY(cuMemsetD8Async), ENTRY(cuStreamCreate),
     ENTRY(cuStreamDestroy), ENTRY(cuStreamSynchronize), ENTRY(cuEventCreate), ENTRY(cuEventDestroy), ENTRY(cuEventRecord),
     ENTRY(cuEventElapsedTime), ENTRY(cuModuleLoadDataEx), ENTRY(cuModuleUnload), ENTRY(cuModuleGetFunction), ENTRY(cuFuncGetAttribute),

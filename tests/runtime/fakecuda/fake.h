@@ -25,6 +25,8 @@ struct fake_cuda {
     int sm;                  // 0: 90
     int threads_per_block, shared_optin, registers_per_block, blocks;  // 0: an H200's
     enum fake_spoil spoil;
+    void *current;           // the calling thread's context, one of the caller's own; NULL: none
+    int current_device;      // and its device
     float milliseconds;      // between two events; 0: 0.5; below 0: 0
     // What happened.
     int calls;               // of all functions
@@ -33,6 +35,9 @@ struct fake_cuda {
     int allocations, contexts, pushed, modules, streams, events;  // alive
     int launches, copies, fills, loads;
     unsigned last_blocks, last_threads, last_shared;
+    void *last_stream, *last_function;
+    int last_in_primary;     // the last launch was made in a context that had been pushed
+    unsigned long long last_address;  // its first argument, as an address
     int ordinal;             // of the last device asked for
     char log[FAKE_LOG];      // names of the functions called, each behind a space
 };

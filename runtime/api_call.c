@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilec.h: launching. In: arguments as callers have them. Out: the words of a launch, after what words don't say has
+// been checked: types, ranks, strides.
+#include <string.h>
+
+#include "runtime/call.h"
+
+enum { CALL_WORDS = CALL_PARAMS * (1 + IR_MAX_RANK) };
+
+// ---------------------------------------------------------------------------------------------- types
+
+_Static_assert((int)TILEC_F64 == (int)TYPE_F64 && (int)TILEC_BOOL == (int)TYPE_BOOL && (int)TILEC_NONE == (int)TYPE_NONE &&
+               (int)TILEC_F16 == (int)TYPE_F16, "tilec.h has the element types of ir/ir.h");
+
+static bool is_type(enum tilec_type type)
+{
+    return type > TILEC_NONE && (int)type < (int)TYPE_COUNT;
+}
+
+const char *tilec_type_name(enum tilec_type type)
+{
+    return is_type(type) ? ir_type_name((enum ir_type)type) : NULL;
+}
+
+enum tilec_type tilec_type_named(const char *name)
+{
+    return (enum tilec_type)ir_type_named(name);
+}
+
+int tilec_type_bytes(enum tilec_type type)
+{
+    return is_type(type) ? ir_type_bytes((enum ir_type)type) : 0;
+}
+
+// ---------------------------------------------------------------------------------------------- arguments to words
+
+struct reading {
+    const tilec_bound *bound;
+    const struct tilec_argument *arguments;
+    int without;  // an output whose shape is asked for, or -1: all are needed
+    tilec_report *report;
+    uint64_t *words;
+};
+
+static const struct ir_param *param_of(const struct reading *reading, int index)
+{
+    return &reading->bound->kernel->ir->params[index];
+}
+
+static tilec_result scalar_word(const struct reading *reading, int index)
+{
+    const struct ir_param *param = param_of(reading, index);
+    const struct tilec_argument *argument = &reading->arguments[index];
+    bool floating = ir_type_is_float(param->type), given = argument->type != TILEC_NONE;
+    bool number = given && is_type(argument->type) && ir_type_is_float((enum ir_type)argument->type);
+    int64_t integer = given ? argument->integer : param->default_integer;
+    double value = !given ? param->default_number : number ? argument->number : (double)argument->integer;
+    if (!given && !param->has_default)
+        return report_failed(reading->report, "launch.argument", NULL, "'%s' is missing: it has no default", param->name);
+    if (argument->rank != 0 || (given && !is_type(argument->type)) || (number && !floating))
+        return report_failed(reading->report, "launch.argument", NULL, "'%s' is declared as a number of type %s", param->name,
+                             ir_type_name(param->type));
+    memcpy(reading->words, floating ? (const void *)&value : (const void *)&integer, sizeof *reading->words);
+    return TILEC_OK;
+}
+
+// Extents of 1 may have any stride, and so may tensors without elements.
+static bool is_dense(const struct tilec_argument *argument)
+{
+    int64_t step = 1;
+    for (int d = 0; argument->strides && d < argument->rank; d++)
+        if (argument->shape[d] == 0) return true;
+    for (int d = argument->rank - 1; argument->strides && d >= 0; d--) {
+        if (argument->shape[d] != 1 && argument->strides[d] != step) return false;
+        if (__builtin_mul_overflow(step, argument->shape[d], &step)) return false;
+    }
+    return true;
+}
+
+static tilec_result missing_tensor(const struct reading *reading, int index)
+{
+    const struct ir_param *param = param_of(reading, index);
+    bool needed = reading->bound->params[index].present && !(reading->without >= 0 && param->kind == PARAM_OUT);
+    memset(reading->words, 0, (size_t)(1 + param->rank) * sizeof *reading->words);
+    if (!needed) return TILEC_OK;
+    return report_failed(reading->report, "launch.argument", NULL, param->optional ? "'%s' is missing: the kernel is bound with it" : "'%s' is missing",
+                         param->name);
+}
+
+static tilec_result tensor_words(const struct reading *reading, int index)
+{
+    const struct ir_param *param = param_of(reading, index);
+    const struct tilec_argument *argument = &reading->arguments[index];
+    if (argument->type == TILEC_NONE) return missing_tensor(reading, index);
+    if ((int)argument->type != (int)param->type)
+        return report_failed(reading->report, "launch.type", NULL, "'%s' holds %s, but the kernel is bound for %s", param->name,
+                             is_type(argument->type) ? tilec_type_name(argument->type) : "no type", ir_type_name(param->type));
+    if (argument->rank != param->rank || (argument->rank > 0 && !argument->shape))
+        return report_failed(reading->report, "launch.rank", NULL, "'%s' has %d dimensions, but it is declared with %d", param->name,
+                             argument->rank, param->rank);
+    if (!is_dense(argument))
+        return report_failed(reading->report, "launch.strides", "make a contiguous copy", "'%s' isn't dense with the last index fastest", param->name);
+    reading->words[0] = (uint64_t)(uintptr_t)argument->data;
+    for (int d = 0; d < param->rank; d++) reading->words[1 + d] = (uint64_t)argument->shape[d];
+    return TILEC_OK;
+}
+
+// `words` has room for CALL_WORDS.
+static tilec_result read_words(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int without, tilec_report *report,
+                               uint64_t *words)
+{
+    tilec_result result = TILEC_OK;
+    if (count != bound->param_count)
+        return report_failed(report, "launch.argument", NULL, "kernel %s takes %d arguments, its outputs among them, not %d", bound->kernel->ir->name,
+                             bound->param_count, count);
+    for (int i = 0; i < count && result == TILEC_OK; i++) {
+        const struct reading reading = {bound, arguments, without, report, words + bound->params[i].word};
+        result = bound->params[i].kind == PARAM_SCALAR ? scalar_word(&reading, i) : tensor_words(&reading, i);
+    }
+    return result;
+}
+
+// ---------------------------------------------------------------------------------------------- tilec.h
+
+tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument *arguments, int count, void *workspace,
+                          void *stream, tilec_report *report)
+{
+    uint64_t words[CALL_WORDS];
+    tilec_result result = read_words(bound, arguments, count, -1, report, words);
+    return result == TILEC_OK ? call_launch(bound, words, workspace, stream, report) : result;
+}
+
+tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words, void *workspace, void *stream,
+                                tilec_report *report)
+{
+    return call_launch(bound, words, workspace, stream, report);
+}
+
+tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int index,
+                                int64_t *shape, tilec_report *report)
+{
+    uint64_t words[CALL_WORDS];
+    struct call call;
+    if (index < 0 || index >= bound->param_count || bound->params[index].kind == PARAM_SCALAR)
+        return report_failed(report, "usage.parameter", NULL, "kernel %s has no tensor with index %d", bound->kernel->ir->name, index);
+    tilec_result result = read_words(bound, arguments, count, index, report, words);
+    if (result == TILEC_OK) result = call_read(&call, bound, words, index, report);
+    for (int d = 0; result == TILEC_OK && d < bound->params[index].rank; d++) shape[d] = call_number(&call, &bound->params[index].extents[d]);
+    return result;
+}
+
+tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *words, int64_t *bytes, tilec_report *report)
+{
+    struct call call;
+    int64_t offsets[CALL_WORKSPACES];
+    int index = 0;
+    *bytes = 0;
+    if (bound->device->kind != DEVICE_CUDA) return TILEC_OK;
+    tilec_result result = call_read(&call, bound, words, -1, report);
+    if (result == TILEC_OK) result = call_variant_for(&call, &index);
+    if (result != TILEC_OK) return result;
+    *bytes = call_workspaces(&call, &bound->variants[index].emitted->plan, offsets);
+    return *bytes < 0 ? report_failed(report, "memory.workspace", NULL, "the workspace doesn't fit into 64 bits") : TILEC_OK;
+}
+
+tilec_result tilec_workspace_size(const tilec_bound *bound, const struct tilec_argument *arguments, int count,
+                                  int64_t *bytes, tilec_report *report)
+{
+    uint64_t words[CALL_WORDS];
+    *bytes = 0;
+    tilec_result result = read_words(bound, arguments, count, -1, report, words);
+    return result == TILEC_OK ? tilec_workspace_words(bound, words, bytes, report) : result;
+}
+
+// ---------------------------------------------------------------------------------------------- the config for arguments
+
+// Data of no consequence: only rows are looked at.
+#define ELSEWHERE ((void *)(uintptr_t)TENSOR_ALIGNMENT)
+
+static bool knows_rows(const tilec_bound *bound, const struct tilec_argument *arguments)
+{
+    for (int i = 0; i < bound->rows.count; i++)
+        if (!arguments[bound->rows.items[i].param].data) return false;
+    return true;
+}
+
+static struct status resolve(struct arena *arena, const tilec_bound *bound, const struct call *call, const tilec_device *device,
+                             struct cache_session *session, struct config **config)
+{
+    struct resolved resolved;
+    const struct resolve_request request = {
+        .kernel = bound->kernel->ir, .bindings = &call->bindings, .tensors = call->tensors, .cuda = device->kind == DEVICE_CUDA,
+        .ordinal = device->cuda ? device->cuda->ordinal : 0, .session = session};
+    struct status status = resolve_config(arena, &request, &resolved);
+    *config = status.ok ? resolved.config : NULL;
+    return status;
+}
+
+static tilec_result look_up(const tilec_bound *bound, tilec_config *made, const struct tilec_argument *arguments, tilec_device *device,
+                            const struct tilec_cache_options *cache, tilec_report *report)
+{
+    uint64_t words[CALL_WORDS];
+    struct call call;
+    struct cache_session session;
+    struct tilec_argument *placed = ARENA_ARRAY(made->arena, struct tilec_argument, bound->param_count + 1);
+    for (int i = 0; i < bound->param_count; i++) {
+        placed[i] = arguments[i];
+        if (placed[i].type != TILEC_NONE && !placed[i].data && bound->params[i].kind != PARAM_SCALAR) placed[i].data = ELSEWHERE;
+    }
+    tilec_result result = read_words(bound, placed, bound->param_count, CALL_PARAMS, report, words);
+    if (result == TILEC_OK) result = call_read(&call, bound, words, CALL_PARAMS, report);
+    if (result != TILEC_OK) return result;
+    struct status status = cache_session_begin(made->arena, cache, &session);
+    if (status.ok) status = resolve(made->arena, bound, &call, device, &session, &made->config);
+    cache_session_report(&session, report);
+    return report_status(report, &status);
+}
+
+tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                              const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
+{
+    tilec_device *host = NULL;
+    tilec_bound *bound = NULL;
+    *config = NULL;
+    tilec_result result = tilec_device_open("reference", report, &host);
+    if (result == TILEC_OK) result = tilec_bind(kernel, host, NULL, report, &bound);
+    if (result == TILEC_OK && count != bound->param_count)
+        result = report_failed(report, "launch.argument", NULL, "kernel %s takes %d arguments, not %d", kernel->ir->name, bound->param_count, count);
+    if (result == TILEC_OK) result = tilec_config_default(kernel, NULL, config);
+    if (result == TILEC_OK && device->kind != DEVICE_REFERENCE && knows_rows(bound, arguments)) {
+        result = look_up(bound, *config, arguments, device, cache, report);
+        if (result != TILEC_OK) tilec_config_free(*config), *config = NULL;
+    }
+    tilec_bound_free(bound);
+    tilec_device_free(host);
+    return result;
+}
+
+// ---------------------------------------------------------------------------------------------- files
+
+tilec_result tilec_argument_save(const struct tilec_argument *argument, const char *path, tilec_report *report)
+{
+    struct ir_tensor view = {.type = (enum ir_type)argument->type, .rank = argument->rank, .data = argument->data};
+    struct arena *arena = arena_new();
+    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
+    if (!is_type(argument->type) || argument->rank < 0 || argument->rank > IR_MAX_RANK || !is_dense(argument))
+        return arena_free(arena), report_failed(report, "usage.argument", NULL, "%s: only dense tensors of at most %d dimensions are saved",
+                                                path, IR_MAX_RANK);
+    for (int d = 0; d < argument->rank; d++) view.shape[d] = argument->shape[d];
+    struct status status = npy_write(arena, path, &view);
+    tilec_result result = report_status(report, &status);
+    arena_free(arena);
+    return result;
+}
