@@ -20,8 +20,11 @@ tilec_result command_bench(const struct arguments *arguments)
     tilec_bench *bench = NULL;
     if (!option_number(arguments, OPTION_SEED, 0, &seed) || !option_number(arguments, OPTION_RUNS, 0, &runs)) return TILEC_USAGE;
     if (runs > 100000) return usage_error("--runs: at most 100000");
-    const struct tilec_bench_options options = {
+    struct search_display display;
+    const struct tilec_tune_options search = search_options(&display, false);
+    struct tilec_bench_options options = {
         .run = run_options(arguments, seed), .versus = option_value(arguments, OPTION_VERSUS), .runs = (int)runs};
+    options.run.search = &search;
     tilec_result result = choose_program(arguments, arguments->operands.items[0], &chosen);
     if (result == TILEC_OK) result = tilec_bench_kernel(chosen.program, &options, chosen.report, &bench);
     if (bench) print_bench(arguments, bench);

@@ -45,7 +45,7 @@ static tilec_result cache_list(const struct arguments *arguments, tilec_cache *c
         struct tilec_cache_entry entry = tilec_cache_entry(cache, i);
         printf("%.12s  ", entry.key);
         print_day(entry.created);
-        printf("  %.4g ms  %s  %s%s%s  %s  %s, %s\n", entry.milliseconds, entry.kernel, entry.types, *entry.extents ? " " : "", entry.extents,
+        printf("  %.4g ms  %s  %s  %s%s%s  %s  %s, %s\n", entry.milliseconds, entry.effort, entry.kernel, entry.types, *entry.extents ? " " : "", entry.extents,
                entry.shape, entry.device, entry.target);
     }
     printf("%d config%s and %d binar%s, %.1f MB, in %s\n", count, count == 1 ? "" : "s", binaries, binaries == 1 ? "y" : "ies",

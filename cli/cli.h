@@ -109,6 +109,17 @@ tilec_result close_output(tilec_result result);
 // To the file of -o, or to standard output. Frees the text.
 tilec_result write_output(const struct arguments *arguments, tilec_text *text, tilec_report *report);
 
+// ------------------------------------------------------------------------------------------------ searching (search.c)
+
+struct search_display {
+    bool terminal, begun;
+    bool lasting, asked;  // interrupts are caught from the start to the end; a search has begun
+    double told;          // seconds at which a line was last printed
+};
+// Options of a search that tells of itself on standard error and is ended by interrupts. `lasting`: the command does
+// nothing but search. The display has to live as long as they do.
+struct tilec_tune_options search_options(struct search_display *display, bool lasting);
+
 // ------------------------------------------------------------------------------------------------ kernels (kernel.c)
 
 // A kernel under the specialization and config that the options ask for.

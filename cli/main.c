@@ -32,26 +32,26 @@ const struct command commands[] = {
     {"run", command_run, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_OUT, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE,
       OPTION_CHECK, OPTION_CONFIG, OPTION_SEED, OPTION_SAVE_ARGS, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE,
-      OPTION_SOURCE, OPTION_KEEP, CACHE, OPTION_JSON, ALWAYS},
+      OPTION_SOURCE, OPTION_KEEP, CACHE, OPTION_EFFORT, OPTION_BUDGET, OPTION_JSON, ALWAYS},
      "run a kernel on .npy files or generated data",
      "A VALUE is @file.npy, a number, or a generator: zeros, ones, arange, randn, uniform(a, b), randint(a, b); for offsets\n"
      "offsets(DIST) with DIST one of const(n), uniform(a, b), zipf(total, max), lognormal(mean, sigma). Dimensions that the\n"
      "arguments don't give come from --dim, which may say NAME=total(offsets). Inner extents are compiled in.\n"
      "Without --out a summary of each output is shown. Without --config the best config that the cache knows is taken, else\n"
-     "the default; nothing is tuned.",
+     "the default; an --effort of quick or full searches for one first, unless one that was searched for so long is known.",
      "tilec run examples/jagged_sum.tile --kernel jagged_sum --arg x=randn --arg 'offsets=offsets(uniform(0, 300))' \\\n"
      "    --dim B=1000 --dim M=64 --check\n"
      "tilec run examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --out out=weights.npy"},
     {"bench", command_bench, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_CONFIG, OPTION_VERSUS,
       OPTION_RUNS, OPTION_CHECK, OPTION_OUT, OPTION_SEED, OPTION_HISTOGRAM, OPTION_CHECKED, OPTION_NO_VALIDATE, OPTION_SOURCE,
-      OPTION_KEEP, CACHE, OPTION_JSON, ALWAYS},
+      OPTION_KEEP, CACHE, OPTION_EFFORT, OPTION_BUDGET, OPTION_JSON, ALWAYS},
      "time a kernel against what the bytes allow",
      "Arguments are those of run. Shows the median of the timed runs, the times that a tenth of them are below and above, and\n"
      "bytes per second: of what the kernel can't do without reading and writing (every tensor once, as far as it is reached),\n"
      "beside the device's own speed of copying, measured at the same time. On cuda times are those of device events, on the\n"
-     "CPU those of the clock; caches are flushed before every run. Without --config the\n"
-     "best config that the cache knows is taken, else the default; nothing is tuned.",
+     "CPU those of the clock; caches are flushed before every run. Without --config the best config that the cache knows is\n"
+     "taken, else the default; an --effort of quick or full searches for one first, as in run.",
      "tilec bench examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
      "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)'\n"
      "tilec bench examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --config best.json --vs default --json"},

@@ -54,7 +54,10 @@ tilec_result command_run(const struct arguments *arguments)
     uint64_t seed = 0;
     tilec_run *run = NULL;
     if (!option_number(arguments, OPTION_SEED, 0, &seed)) return TILEC_USAGE;
-    const struct tilec_run_options options = run_options(arguments, seed);
+    struct search_display display;
+    const struct tilec_tune_options search = search_options(&display, false);
+    struct tilec_run_options options = run_options(arguments, seed);
+    options.search = &search;
     tilec_result result = choose_program(arguments, arguments->operands.items[0], &chosen);
     if (result == TILEC_OK) result = tilec_run_kernel(chosen.program, &options, chosen.report, &run);
     if (run) print_run(arguments, run);

@@ -1,118 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilec tune: searches for the best config of a kernel. Progress on standard error, the table on standard output.
 #include <errno.h>
-#include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-
-// ------------------------------------------------------------------------------------------------ interrupts
-
-// What a signal's handler can reach: the second of the first interrupt, 0: none.
-static volatile sig_atomic_t interrupted;
-
-// The first interrupt ends the tune with what there is, a later one ends the program. The same one may come twice, to the
-// program and to its process group.
-static void note_interrupt(int signal)
-{
-    struct timespec now;
-    (void)signal;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    sig_atomic_t second = (sig_atomic_t)(now.tv_sec & 0x3fffffff) + 1;
-    if (interrupted && second - interrupted > 1) _exit(TILEC_INTERRUPTED);
-    if (!interrupted) interrupted = second;
-}
-
-static void catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = note_interrupt};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
-static int is_interrupted(void *data)
-{
-    (void)data;
-    return interrupted != 0;
-}
-
-// ------------------------------------------------------------------------------------------------ progress
-
-struct progress {
-    bool terminal;
-    bool drawn, begun;
-    double told;  // seconds at which a line was last printed
-};
-
-enum { BAR_WIDTH = 24, LINE_WIDTH = 160 };
-
-static int terminal_width(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-static void print_time_left(char *out, size_t size, double left)
-{
-    if (left < 0 || left > 1e6) out[0] = 0;
-    else snprintf(out, size, ", %d:%02d left", (int)left / 60, (int)left % 60);
-}
-
-// A bar by configs where their number is known, else by the budget.
-static void print_bar(char *out, size_t size, const struct tilec_tune_progress *progress)
-{
-    double share = progress->total ? (double)progress->done / progress->total
-                   : progress->left >= 0 ? progress->seconds / (progress->seconds + progress->left + 1e-9) : 0;
-    int full = (int)(share * BAR_WIDTH + 0.5);
-    size_t at = 0;
-    for (int i = 0; i < BAR_WIDTH && at + 2 < size; i++) out[at++] = i < full ? '#' : '.';
-    out[at] = 0;
-}
-
-static void print_line(char *out, size_t size, const struct tilec_tune_progress *progress)
-{
-    char total[32] = "", best[48] = "", left[48];
-    if (progress->total) snprintf(total, sizeof total, "/%d", progress->total);
-    if (isfinite(progress->best)) snprintf(best, sizeof best, ", best %.4g ms", progress->best);
-    print_time_left(left, sizeof left, progress->left);
-    double rate = progress->seconds > 0 ? progress->done / progress->seconds : 0;
-    snprintf(out, size, "%s: %d%s configs, %d ok, %.1f/s%s%s", progress->phase, progress->done, total, progress->ok, rate, best, left);
-}
-
-static void draw(struct progress *state, const struct tilec_tune_progress *progress)
-{
-    char bar[BAR_WIDTH + 2], line[LINE_WIDTH];
-    print_bar(bar, sizeof bar, progress);
-    print_line(line, sizeof line, progress);
-    int room = terminal_width() - BAR_WIDTH - 4;
-    fprintf(stderr, "\r[%s] %.*s\033[K", bar, room > 0 ? room : 0, line);
-    fflush(stderr);
-    state->drawn = true;
-}
-
-static void show_progress(void *data, const struct tilec_tune_progress *progress)
-{
-    struct progress *state = data;
-    char line[LINE_WIDTH];
-    if (!state->begun)
-        fprintf(stderr, "%d compiling processes, at most %lld MiB of memory\n", progress->compilers, (long long)(progress->peak_bytes >> 20));
-    state->begun = true;
-    if (state->terminal) {
-        draw(state, progress);
-        return;
-    }
-    if (progress->seconds - state->told < 5) return;
-    state->told = progress->seconds;
-    print_line(line, sizeof line, progress);
-    fprintf(stderr, "%s\n", line);
-}
 
 // ------------------------------------------------------------------------------------------------ options
 
@@ -128,7 +20,6 @@ static bool option_count(const struct arguments *arguments, enum option_id optio
 static bool read_options(const struct arguments *arguments, struct tilec_tune_options *options)
 {
     uint64_t seed = 0;
-    *options = (struct tilec_tune_options){0};
     if (!option_number(arguments, OPTION_SEED, 0, &seed)) return false;
     options->run = run_options(arguments, seed);
     options->configs = option_value(arguments, OPTION_CONFIGS);
@@ -191,15 +82,11 @@ tilec_result command_tune(const struct arguments *arguments)
     struct chosen chosen;
     struct tilec_tune_options options;
     tilec_tune *tune = NULL;
-    struct progress progress = {.terminal = isatty(STDERR_FILENO)};
+    struct search_display display;
+    options = search_options(&display, true);
     if (!read_options(arguments, &options)) return TILEC_USAGE;
-    options.progress = show_progress;
-    options.stopped = is_interrupted;
-    options.data = &progress;
-    catch_interrupts();
     tilec_result result = choose_program(arguments, arguments->operands.items[0], &chosen);
     if (result == TILEC_OK) result = tilec_tune_kernel(chosen.program, &options, chosen.report, &tune);
-    if (progress.drawn) fprintf(stderr, "\n");
     if (tune) result = show(arguments, tune, chosen.report, result);
     tilec_tune_free(tune);
     choose_free(arguments, &chosen);

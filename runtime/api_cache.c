@@ -99,6 +99,7 @@ struct tilec_cache_entry tilec_cache_entry(const tilec_cache *cache, int index)
     return (struct tilec_cache_entry){
         .key = entry->key.hash.hex, .kernel = fields[KEY_KERNEL], .target = fields[KEY_TARGET], .device = fields[KEY_DEVICE],
         .types = fields[KEY_TYPES], .extents = fields[KEY_STATIC], .shape = fields[KEY_SHAPE], .milliseconds = entry->milliseconds,
+        .effort = effort_name(entry->search.effort), .seconds = entry->search.seconds, .configs = entry->search.configs,
         .created = entry->created};
 }
 

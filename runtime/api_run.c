@@ -19,6 +19,7 @@ struct tilec_run {
 // ---------------------------------------------------------------------------------------------- executors
 
 struct executor {
+    const tilec_program *program;
     const struct tilec_run_options *options;
     tilec_run *job;
     bool cuda;
@@ -30,9 +31,11 @@ static struct status choose_config(const struct executor *executor, struct arena
                                    const struct ir_tensor *tensors, const struct ir_bindings *bindings)
 {
     const struct tilec_run_options *options = executor->options;
+    struct tune_for_run search = {executor->program, options};
     const struct resolve_request request = {
         .kernel = kernel, .bindings = bindings, .tensors = tensors, .path = options->config, .checked = options->checked,
-        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &executor->job->session};
+        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &executor->job->session,
+        .tune = tune_for_run, .tune_data = &search};
     return resolve_config(arena, &request, &executor->job->resolved);
 }
 
@@ -101,7 +104,7 @@ struct bind_request run_bind_request(const tilec_program *program, const struct 
 static struct status run_job(tilec_run *job, const tilec_program *program, const struct tilec_run_options *options,
                              struct diagnostics *diagnostics)
 {
-    struct executor executor = {.options = options, .job = job};
+    struct executor executor = {.program = program, .options = options, .job = job};
     const char *device = options->device ? options->device : "cpu";
     bool reference = strcmp(device, "reference") == 0, cuda = executor.cuda = cuda_device_named(device, &executor.ordinal);
     struct status status = cache_session_begin(job->arena, &options->cache, &job->session);

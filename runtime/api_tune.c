@@ -13,7 +13,7 @@
 #include "runtime/tune_job.h"
 
 enum { SEARCH_ROWS = 20000, LIST_ROWS = 1000000, COMPILERS_DEFAULT = 16 };
-static const double quick_seconds = 15, full_seconds = 60, compile_seconds = 60, run_seconds = 20;
+static const double compile_seconds = 60, run_seconds = 20;
 
 struct tilec_tune {
     struct arena *arena;
@@ -32,7 +32,7 @@ struct tilec_tune {
     const struct config *best;      // NULL: none
     int best_row;                   // -1: none, or from the cache
     bool cached;
-    double cached_milliseconds;
+    struct config_entry entry;      // if it is
     struct text summary;
 };
 
@@ -167,12 +167,15 @@ static bool adapt_stopped(void *data)
     return tune->options->stopped(tune->options->data) != 0;
 }
 
-static double budget_of(const tilec_tune *tune)
+// What is asked for. A count by itself takes as long as it takes.
+static struct config_search wanted_search(const tilec_tune *tune)
 {
     const struct cache_settings *settings = &tune->session.settings;
-    if (settings->budget_seconds > 0) return settings->budget_seconds;
-    if (!tune->searches || tune->options->count > 0) return 0;
-    return settings->effort == EFFORT_QUICK ? quick_seconds : full_seconds;
+    struct config_search wanted = cache_search(settings, EFFORT_FULL);
+    if (settings->effort == EFFORT_NONE) return wanted;
+    wanted.configs = tune->options->count;
+    if (wanted.configs > 0 && settings->budget_seconds <= 0) wanted.seconds = 0;
+    return wanted;
 }
 
 static void fill_job(tilec_tune *tune, const tilec_program *program, int compilers)
@@ -187,7 +190,7 @@ static void fill_job(tilec_tune *tune, const tilec_program *program, int compile
     job->settings = cache_session_environment(tune->arena, &tune->session);
     job->compilers = compilers;
     job->alone = !tune->cuda;
-    job->budget = budget_of(tune);
+    job->budget = tune->searches ? wanted_search(tune).seconds : tune->session.settings.budget_seconds;
     job->compile_limit = options->compile_limit > 0 ? options->compile_limit : compile_seconds;
     job->run_limit = options->run_limit > 0 ? options->run_limit : run_seconds;
     job->progress = options->progress ? adapt_progress : NULL;
@@ -232,8 +235,8 @@ static void make_summary(tilec_tune *tune)
     if (tune->cached) {
         struct text *out = &tune->summary;
         text_printf(out, "%s: the best known config is in the cache, key %.12s: ", tune->bound.kernel->name, tune->key.hash.hex);
-        text_double(out, tune->cached_milliseconds);
-        text_add(out, " ms when it was tuned; --force-autotune searches again\n");
+        tune_print_fixed(out, tune->entry.milliseconds, 4, 0);
+        text_printf(out, " ms when it was tuned (%s); --force-autotune searches again\n", effort_name(tune->entry.search.effort));
         return;
     }
     add_remarks(tune);
@@ -251,19 +254,29 @@ static tilec_result outcome(const tilec_tune *tune, const struct status *status,
 
 static struct status look_up(tilec_tune *tune)
 {
-    struct config_entry entry;
-    const struct resolve_request request = {.kernel = tune->bound.kernel, .bindings = &tune->bound.bindings, .tensors = tune->bound.views,
-                                            .cuda = tune->cuda, .ordinal = tune->ordinal, .session = &tune->session};
+    const struct resolve_request request = {
+        .kernel = tune->bound.kernel, .bindings = &tune->bound.bindings, .tensors = tune->bound.views, .checked = tune->options->run.checked,
+        .cuda = tune->cuda, .ordinal = tune->ordinal, .session = &tune->session};
+    const struct config_search wanted = wanted_search(tune);
     struct status status = resolve_key(tune->arena, &request, &tune->key);
     if (!status.ok || tune->options->configs) return status;
-    if (config_cache_find(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &entry)) {
-        tune->best = entry.config;
-        tune->cached = true;
-        tune->cached_milliseconds = entry.milliseconds;
-    } else if (tune->session.settings.assert_hit) {
-        status = config_cache_miss(tune->arena, &tune->session, &tune->key);
-    }
+    tune->cached = config_cache_find(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &wanted, &tune->entry);
+    if (tune->cached) tune->best = tune->entry.config;
+    else if (tune->session.settings.assert_hit) status = config_cache_miss(tune->arena, &tune->session, &tune->key, &wanted);
     return status;
+}
+
+// An interrupted search counts for the time that it had, and isn't to replace what wasn't looked at.
+static void store_best(tilec_tune *tune)
+{
+    const struct tune_job *job = &tune->job;
+    if (!tune->searches || !tune->best || (job->interrupted && tune->session.settings.force)) return;
+    struct config_found found = {.config = tune->best, .milliseconds = tune->rows.items[tune->best_row].result.median};
+    found.search = wanted_search(tune);
+    found.search.configs = tune->rows.count;
+    found.search.whole = job->exhausted && !job->timed_out && !job->interrupted;
+    if (!job->timed_out) found.search.seconds = job->seconds;
+    config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &found);
 }
 
 static struct status search(tilec_tune *tune, const tilec_program *program, const struct bind_request *request)
@@ -283,8 +296,7 @@ static struct status search(tilec_tune *tune, const tilec_program *program, cons
     status = tune_run(tune->arena, &tune->job);
     tune->done = true;
     take_best(tune);
-    if (tune->searches && tune->best && !tune->job.interrupted)
-        config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, tune->best, tune->rows.items[tune->best_row].result.median);
+    store_best(tune);
     return status;
 }
 
@@ -304,15 +316,22 @@ static struct status steps(tilec_tune *tune, const tilec_program *program, struc
     return status.ok && !tune->cached ? search(tune, program, &request) : status;
 }
 
+static tilec_tune *tune_new(const struct tilec_tune_options *options)
+{
+    struct arena *arena = arena_new();
+    if (!arena) return NULL;
+    tilec_tune *tune = ARENA_NEW(arena, tilec_tune);
+    *tune = (tilec_tune){.arena = arena, .options = options, .prepared = {.file = -1}, .journal = {.file = -1}, .best_row = -1};
+    return tune;
+}
+
 tilec_result tilec_tune_kernel(tilec_program *program, const struct tilec_tune_options *options, tilec_report *report, tilec_tune **done)
 {
     struct diagnostics diagnostics;
-    struct arena *arena = arena_new();
+    tilec_tune *tune = tune_new(options);
     *done = NULL;
-    if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
-    tilec_tune *tune = ARENA_NEW(arena, tilec_tune);
-    *tune = (tilec_tune){.arena = arena, .options = options, .prepared = {.file = -1}, .journal = {.file = -1}, .best_row = -1};
-    diagnostics_init(&diagnostics, arena);
+    if (!tune) return report_failed(report, "internal.memory", NULL, "out of memory");
+    diagnostics_init(&diagnostics, tune->arena);
     struct status status = steps(tune, program, &diagnostics);
     tilec_result result = report_diagnostics(report, &diagnostics);
     cache_session_report(&tune->session, report);
@@ -334,6 +353,34 @@ void tilec_tune_free(tilec_tune *tune)
     if (tune->prepared.file >= 0) close(tune->prepared.file);
     text_free(&tune->summary);
     arena_free(tune->arena);
+}
+
+// ---------------------------------------------------------------------------------------------- for a run
+
+// Takes the best as a config of the caller's kernel, which is the same one.
+static struct status take_searched(const tilec_tune *tune, struct arena *arena, const struct ir_kernel *kernel, struct config **config)
+{
+    if (tune->job.interrupted) return status_failed(arena, "interrupted.search", "interrupted while a config was searched for");
+    if (!tune->best) return status_failed(arena, "search.none", "none of the %d configs that were tried is ok; `tilec tune` says why", tune->rows.count);
+    const char *text = tune_config_text(arena, tune->bound.kernel, tune->best);
+    return config_parse(arena, kernel, text, strlen(text), config);
+}
+
+struct status tune_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config)
+{
+    const struct tune_for_run *job = data;
+    struct tilec_tune_options options = job->options->search ? *job->options->search : (struct tilec_tune_options){0};
+    struct diagnostics diagnostics;
+    options.run = *job->options;
+    options.configs = options.journal = NULL;
+    tilec_tune *tune = tune_new(&options);
+    if (!tune) return status_failed(arena, "internal.memory", "out of memory");
+    diagnostics_init(&diagnostics, tune->arena);
+    struct status status = steps(tune, job->program, &diagnostics);
+    if (!status.ok) status = status_failed(arena, status.code, "%s", status.reason);
+    else status = take_searched(tune, arena, kernel, config);
+    tilec_tune_free(tune);
+    return status;
 }
 
 // ---------------------------------------------------------------------------------------------- looking at it

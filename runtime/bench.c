@@ -69,6 +69,7 @@ void bench_finish(struct arena *arena, struct bench_candidate *candidate)
 
 struct executor {
     tilec_bench *bench;
+    const tilec_program *program;
     const struct tilec_bench_options *options;
     bool cuda;
     int ordinal;
@@ -84,9 +85,11 @@ static struct status add_first(const struct executor *executor, struct arena *ar
 {
     const struct tilec_run_options *options = &executor->options->run;
     tilec_bench *bench = executor->bench;
+    struct tune_for_run search = {executor->program, options};
     const struct resolve_request request = {
         .kernel = job->kernel, .bindings = job->bindings, .tensors = job->tensors, .path = options->config, .checked = options->checked,
-        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &bench->session};
+        .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &bench->session,
+        .tune = tune_for_run, .tune_data = &search};
     struct status status = resolve_config(arena, &request, &bench->resolved);
     add_candidate(job, bench->resolved.label, bench->resolved.config);
     return status;
@@ -134,7 +137,7 @@ static struct status execute(void *data, struct arena *arena, const struct ir_ke
 static struct status bench_run(tilec_bench *bench, const tilec_program *program, const struct tilec_bench_options *options,
                                struct diagnostics *diagnostics)
 {
-    struct executor executor = {.bench = bench, .options = options};
+    struct executor executor = {.bench = bench, .program = program, .options = options};
     struct status status = cache_session_begin(bench->arena, &options->run.cache, &bench->session);
     if (!status.ok) return status;
     const char *device = options->run.device ? options->run.device : "cpu";

@@ -71,6 +71,12 @@ static enum effort read_effort(struct reader *reader, const char *option)
     return EFFORT_FULL;
 }
 
+const char *effort_name(enum effort effort)
+{
+    static const char *const names[] = {"", "none", "quick", "full"};
+    return names[effort];
+}
+
 static double read_budget(struct reader *reader, const char *option)
 {
     double seconds = 0;
@@ -127,11 +133,27 @@ struct status cache_session_begin(struct arena *arena, const struct tilec_cache_
         .force = read_switch(&reader, options->force, "TILEC_FORCE_AUTOTUNE"),
         .assert_hit = read_switch(&reader, options->assert_hit, "TILEC_ASSERT_CACHE_HIT"),
         .effort = read_effort(&reader, options->effort),
-        .effort_asked = options->effort != NULL,
         .budget_seconds = read_budget(&reader, options->budget),
         .limit_bytes = read_limit(&reader),
     };
     return reader.status.ok ? check_settings(arena, &session->settings) : reader.status;
+}
+
+// ---------------------------------------------------------------------------------------------- searches
+
+struct config_search cache_search(const struct cache_settings *settings, enum effort unset)
+{
+    static const double seconds[] = {[EFFORT_UNSET] = 0, [EFFORT_NONE] = 0, [EFFORT_QUICK] = 15, [EFFORT_FULL] = 60};
+    enum effort effort = settings->effort == EFFORT_UNSET ? unset : settings->effort;
+    struct config_search search = {.effort = effort, .seconds = seconds[effort]};
+    if (settings->budget_seconds > 0 && effort > EFFORT_NONE) search.seconds = settings->budget_seconds;
+    return search;
+}
+
+bool config_search_suffices(const struct config_search *found, const struct config_search *wanted)
+{
+    if (found->whole || (wanted->seconds <= 0 && wanted->configs <= 0)) return true;
+    return (wanted->seconds > 0 && found->seconds >= wanted->seconds) || (wanted->configs > 0 && found->configs >= wanted->configs);
 }
 
 struct cache_session *cache_session_or(struct arena *arena, struct cache_session *session, struct cache_session *own)
@@ -167,7 +189,6 @@ void cache_session_report(const struct cache_session *session, tilec_report *rep
 
 const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session)
 {
-    static const char *const efforts[] = {"", "none", "quick", "full"};
     const struct cache_settings *settings = &session->settings;
     const char **list = ARENA_ARRAY(arena, const char *, 10);
     int count = 0;
@@ -176,7 +197,7 @@ const char *const *cache_session_environment(struct arena *arena, const struct c
     list[count++] = settings->skip ? "TILEC_SKIP_CACHE=1" : "TILEC_SKIP_CACHE=0";
     list[count++] = settings->force ? "TILEC_FORCE_AUTOTUNE=1" : "TILEC_FORCE_AUTOTUNE=0";
     list[count++] = settings->assert_hit ? "TILEC_ASSERT_CACHE_HIT=1" : "TILEC_ASSERT_CACHE_HIT=0";
-    list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_EFFORT=%s", efforts[settings->effort]);
+    list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_EFFORT=%s", effort_name(settings->effort));
     list[count++] = arena_printf(arena, "TILEC_CACHE_SIZE=%lld", settings->limit_bytes == INT64_MAX ? 0 : (long long)settings->limit_bytes);
     list[count] = NULL;
     return list;

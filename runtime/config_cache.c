@@ -13,7 +13,7 @@
 #include "runtime/config_cache.h"
 #include "runtime/runtime.h"
 
-enum { ENTRY_FORMAT = 1 };
+enum { ENTRY_FORMAT = 2 };
 
 // ---------------------------------------------------------------------------------------------- entries
 
@@ -26,6 +26,9 @@ void config_entry_print(struct text *out, const struct config_entry *entry)
     }
     text_add(out, "},\n \"milliseconds\": ");
     text_double(out, entry->milliseconds);
+    text_printf(out, ",\n \"search\": {\"effort\": \"%s\", \"seconds\": ", effort_name(entry->search.effort));
+    text_double(out, entry->search.seconds);
+    text_printf(out, ", \"configs\": %d, \"whole\": %s}", entry->search.configs, entry->search.whole ? "true" : "false");
     text_printf(out, ",\n \"created\": %lld,\n \"config\": %s}\n", (long long)entry->created, entry->config_text);
 }
 
@@ -39,6 +42,20 @@ static bool read_fields(struct arena *arena, const cJSON *key, struct config_ent
     return true;
 }
 
+static bool read_search(const cJSON *object, struct config_search *search)
+{
+    const cJSON *effort = cJSON_GetObjectItemCaseSensitive(object, "effort"), *seconds = cJSON_GetObjectItemCaseSensitive(object, "seconds");
+    const cJSON *configs = cJSON_GetObjectItemCaseSensitive(object, "configs"), *whole = cJSON_GetObjectItemCaseSensitive(object, "whole");
+    if (!cJSON_IsString(effort) || !cJSON_IsNumber(seconds) || !cJSON_IsNumber(configs) || !cJSON_IsBool(whole)) return false;
+    search->effort = EFFORT_NONE;
+    while (strcmp(effort_name(search->effort), effort->valuestring) != 0)
+        if (search->effort++ == EFFORT_FULL) return false;
+    search->seconds = seconds->valuedouble;
+    search->configs = configs->valueint;
+    search->whole = cJSON_IsTrue(whole);
+    return search->seconds >= 0 && search->configs >= 0;
+}
+
 static bool read_json(struct arena *arena, const cJSON *root, struct config_entry *entry)
 {
     const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format"), *time = cJSON_GetObjectItemCaseSensitive(root, "milliseconds");
@@ -46,6 +63,7 @@ static bool read_json(struct arena *arena, const cJSON *root, struct config_entr
     if (!cJSON_IsNumber(format) || format->valuedouble != ENTRY_FORMAT || !cJSON_IsObject(config)) return false;
     if (!cJSON_IsNumber(time) || !(time->valuedouble > 0) || !cJSON_IsNumber(created)) return false;
     if (!read_fields(arena, cJSON_GetObjectItemCaseSensitive(root, "key"), entry)) return false;
+    if (!read_search(cJSON_GetObjectItemCaseSensitive(root, "search"), &entry->search)) return false;
     char *text = cJSON_PrintUnformatted(config);
     if (!text) return false;
     entry->config_text = arena_printf(arena, "%s", text);
@@ -107,7 +125,7 @@ static bool same_fields(const struct config_key *a, const struct config_key *b)
 }
 
 bool config_cache_find(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
-                       struct config_entry *entry)
+                       const struct config_search *wanted, struct config_entry *entry)
 {
     struct cache_session own;
     session = cache_session_or(arena, session, &own);
@@ -115,21 +133,33 @@ bool config_cache_find(struct arena *arena, struct cache_session *session, const
     struct cache cache = cache_open_place(arena, session, CACHE_CONFIGS);
     bool ok = config_entry_read(arena, &cache, &key->hash, entry) && same_fields(&entry->key, key);
     cache_close(&cache);
-    if (!ok) return false;
+    if (!ok || (wanted && !config_search_suffices(&entry->search, wanted))) return false;
     struct status status = config_parse(arena, kernel, entry->config_text, strlen(entry->config_text), &entry->config);
     if (!status.ok) cache_warn(session, "cache.entry", "the entry %s isn't used: %s", key->hash.hex, status.reason);
     return status.ok;
 }
 
+// What is known already may be worth more than what was found now. Where nothing is to be read, it is replaced.
+static bool keep_known(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, struct config_entry *entry)
+{
+    struct config_entry known;
+    if (!config_cache_find(arena, session, kernel, &entry->key, &entry->search, &known)) return false;
+    if (known.milliseconds <= entry->milliseconds) return !config_search_suffices(&entry->search, &known.search);
+    entry->search = known.search;
+    return false;
+}
+
 bool config_cache_store(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
-                        const struct config *config, double milliseconds)
+                        const struct config_found *found)
 {
     struct cache_session own;
     struct text text = {0}, payload = {0};
-    struct config_entry entry = {.key = *key, .milliseconds = milliseconds, .created = (int64_t)time(NULL)};
-    if (!isfinite(milliseconds) || milliseconds <= 0) return false;
-    struct cache cache = cache_open_place(arena, cache_session_or(arena, session, &own), CACHE_CONFIGS);
-    config_print(&text, kernel, config, false);
+    struct config_entry entry = {.key = *key, .milliseconds = found->milliseconds, .search = found->search, .created = (int64_t)time(NULL)};
+    if (!isfinite(found->milliseconds) || found->milliseconds <= 0) return false;
+    session = cache_session_or(arena, session, &own);
+    if (keep_known(arena, session, kernel, &entry)) return true;
+    struct cache cache = cache_open_place(arena, session, CACHE_CONFIGS);
+    config_print(&text, kernel, found->config, false);
     entry.config_text = text.data;
     config_entry_print(&payload, &entry);
     bool ok = cache_store(&cache, &key->hash, payload.data, payload.length);
@@ -243,7 +273,26 @@ static const char *shown(const char *field)
     return *field ? field : "nothing";
 }
 
-struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key)
+static const char *search_text(struct arena *arena, const struct config_search *search)
+{
+    struct text text = {0};
+    text_add(&text, effort_name(search->effort));
+    if (search->seconds > 0) text_add(&text, ", "), text_double(&text, round(100 * search->seconds) / 100), text_add(&text, " s");
+    if (search->configs) text_printf(&text, ", %d config%s", search->configs, search->configs == 1 ? "" : "s");
+    const char *copy = arena_copy(arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
+// Why the entry of the very key doesn't do.
+static const char *same_key_missed(struct arena *arena, const struct config_search *found, const struct config_search *wanted)
+{
+    if (!wanted || config_search_suffices(found, wanted)) return "\n  none: that entry is the one, and its config doesn't fit the kernel";
+    return arena_printf(arena, "\n  effort: a search of %s is wanted, the entry has one of %s", search_text(arena, wanted), search_text(arena, found));
+}
+
+struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key,
+                                const struct config_search *wanted)
 {
     struct cache_session own;
     struct config_entry *entries = NULL;
@@ -260,7 +309,7 @@ struct status config_cache_miss(struct arena *arena, struct cache_session *sessi
         if (strcmp(key->fields[i], near->key.fields[i]) != 0)
             list = arena_printf(arena, "%s\n  %s: %s is wanted, the entry has %s", list, config_key_field_name(i), shown(key->fields[i]),
                                 shown(near->key.fields[i]));
-    if (!*list) list = "\n  none: that entry is the one, and its config doesn't fit the kernel";
+    if (!*list) list = same_key_missed(arena, &near->search, wanted);
     return status_failed(arena, "cache.miss", "no best config of kernel %s for this is known; the nearest of %d in %s, %.12s, differs in%s",
                          key->fields[KEY_KERNEL], count, folder, near->key.hash.hex, list);
 }

@@ -25,12 +25,24 @@ struct cache_settings {
     bool force;             // TILEC_FORCE_AUTOTUNE: configs are written, not read
     bool assert_hit;        // TILEC_ASSERT_CACHE_HIT: a config that isn't there is an error
     enum effort effort;     // TILEC_AUTOTUNE_EFFORT
-    bool effort_asked;      // by an option, not by the environment: then run and bench may tune
     double budget_seconds;  // TILEC_AUTOTUNE_BUDGET_SECONDS; 0: none
     int64_t limit_bytes;    // TILEC_CACHE_SIZE
 };
 
 enum { CACHE_WARNINGS = 8 };
+// How thoroughly a config was searched for, or is to be.
+struct config_search {
+    enum effort effort;
+    double seconds;         // that the search had, or is to have; 0: none was asked for
+    int configs;            // likewise tried; 0: as many as fit
+    bool whole;             // the space was gone through to its end
+};
+// What the settings ask for: by the effort, or the budget. `seconds` of no effort: what `unset` would take.
+struct config_search cache_search(const struct cache_settings *settings, enum effort unset);
+// Whether a config that was found so will do where it is searched for like this: by time, by count, or in any case.
+bool config_search_suffices(const struct config_search *found, const struct config_search *wanted);
+const char *effort_name(enum effort effort);  // "quick"
+
 // One job's use of the caches. One thread at a time. Everything that takes one takes NULL too: then the environment's
 // settings hold and nothing is counted or told.
 struct cache_session {
@@ -105,18 +117,26 @@ struct config_entry {
     struct config *config;      // NULL where it was read without a kernel
     const char *config_text;    // as JSON
     double milliseconds;        // what it took when it was stored
+    struct config_search search;
     int64_t created;            // seconds since 1970
     int64_t bytes;              // of the file
 };
 
-// The entry of exactly this key, its config checked against the kernel. False is a miss: also where the session doesn't
-// read, or the entry is damaged (a warning).
+// The entry of exactly this key, its config checked against the kernel. False is a miss: also where it was searched for
+// less thoroughly than wanted (NULL: no matter), the session doesn't read, or the entry is damaged (a warning).
 bool config_cache_find(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
-                       struct config_entry *entry);
-// Stores the best known config of a key, over the one that is there. Only for a config that ran, was checked and timed:
-// refused unless milliseconds is finite and above 0. False, with a warning, if it couldn't be stored.
+                       const struct config_search *wanted, struct config_entry *entry);
+// What a search found.
+struct config_found {
+    const struct config *config;
+    double milliseconds;
+    struct config_search search;
+};
+// Stores the best known config of a key. What is there stays if it was searched for more thoroughly and is no slower; how
+// thoroughly it was searched for stays known in any case. Only for a config that ran, was checked and timed: refused unless
+// milliseconds is finite and above 0. False, with a warning, if it couldn't be stored.
 bool config_cache_store(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
-                        const struct config *config, double milliseconds);
+                        const struct config_found *found);
 // The best known configs of the same kernel for the same kind of target, those of the likest key first, at most `limit`:
 // other shapes, extents, types, devices, versions. Only those that fit the kernel, each config once. Returns how many.
 int config_cache_similar(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
@@ -125,8 +145,9 @@ int config_cache_similar(struct arena *arena, struct cache_session *session, con
 int config_cache_list(struct arena *arena, const struct cache *cache, struct config_entry **entries);
 bool config_entry_read(struct arena *arena, const struct cache *cache, const struct cache_key *hash, struct config_entry *entry);
 void config_entry_print(struct text *out, const struct config_entry *entry);  // as it is stored: JSON
-// "cache.miss", with the key's fields in which the nearest entry differs.
-struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key);
+// "cache.miss", with the key's fields in which the nearest entry differs, or how it was searched for.
+struct status config_cache_miss(struct arena *arena, struct cache_session *session, const struct config_key *key,
+                                const struct config_search *wanted);
 
 // ---------------------------------------------------------------------------------------------- which config wins (resolve.c)
 
@@ -143,8 +164,8 @@ struct resolve_request {
     bool cuda;                          // on cuda:ordinal; else on the CPU
     int ordinal;
     struct cache_session *session;
-    // Searches, where the session asks for an effort and nothing better is known; NULL: that is an error then.
-    struct status (*tune)(void *data, struct arena *arena, const struct config_key *key, struct config **config);
+    // Searches, where the session asks for an effort and nothing that will do is known; NULL: never.
+    struct status (*tune)(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config);
     void *tune_data;
 };
 struct resolved {

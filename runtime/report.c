@@ -144,7 +144,7 @@ tilec_result status_result(const struct status *status)
         {"check.", TILEC_WRONG},    {"evaluate.", TILEC_WRONG},     {"missing.", TILEC_MISSING},  {"lowering.", TILEC_NO_CONFIG},
         {"codegen.", TILEC_NO_CONFIG}, {"limits.", TILEC_NO_CONFIG}, {"launch.", TILEC_LAUNCH},   {"file.", TILEC_LAUNCH},
         {"memory.", TILEC_LAUNCH},  {"device.", TILEC_LAUNCH},      {"interrupted.", TILEC_INTERRUPTED},
-        {"cache.", TILEC_NO_CONFIG},
+        {"cache.", TILEC_NO_CONFIG}, {"search.", TILEC_NO_CONFIG},
     };
     if (status->ok) return TILEC_OK;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

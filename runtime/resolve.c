@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which config wins: an explicit one, then the best known one of the cache, then the default. Nothing is searched for
-// unless that is asked for.
+// unless an effort is asked for; then only what was searched for as thoroughly is taken from the cache.
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -51,12 +51,11 @@ struct status resolve_key(struct arena *arena, const struct resolve_request *req
     return STATUS_OK;
 }
 
-static struct status search(struct arena *arena, const struct resolve_request *request, const struct config_key *key, struct resolved *resolved)
+static struct status search(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
 {
-    if (!request->tune) return status_failed(arena, "usage.effort", "only `tilec tune` searches for a config");
     resolved->origin = CONFIG_FROM_SEARCH;
     resolved->label = "tuned";
-    return request->tune(request->tune_data, arena, key, &resolved->config);
+    return request->tune(request->tune_data, arena, request->kernel, &resolved->config);
 }
 
 static struct status take_cached(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
@@ -64,17 +63,17 @@ static struct status take_cached(struct arena *arena, const struct resolve_reque
     struct config_key key;
     struct config_entry entry;
     const struct cache_settings *settings = &request->session->settings;
-    bool asked = settings->effort_asked && settings->effort != EFFORT_NONE;
+    const struct config_search wanted = cache_search(settings, EFFORT_UNSET);
     struct status status = resolve_key(arena, request, &key);
     if (!status.ok) return status;
-    if (config_cache_find(arena, request->session, request->kernel, &key, &entry)) {
+    if (config_cache_find(arena, request->session, request->kernel, &key, &wanted, &entry)) {
         resolved->config = entry.config;
         resolved->origin = CONFIG_FROM_CACHE;
         resolved->label = arena_printf(arena, "cached %.12s", key.hash.hex);
         return STATUS_OK;
     }
-    if (settings->assert_hit) return config_cache_miss(arena, request->session, &key);
-    return asked ? search(arena, request, &key, resolved) : STATUS_OK;
+    if (settings->assert_hit) return config_cache_miss(arena, request->session, &key, &wanted);
+    return wanted.seconds > 0 && request->tune ? search(arena, request, resolved) : STATUS_OK;
 }
 
 // ---------------------------------------------------------------------------------------------- default
@@ -100,7 +99,7 @@ struct config_data resolve_data(struct arena *arena, const struct ir_kernel *ker
 struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
 {
     const struct cache_settings *settings = &request->session->settings;
-    bool asked = settings->effort_asked && settings->effort != EFFORT_NONE, reads = !settings->skip && !settings->force;
+    bool asked = settings->effort > EFFORT_NONE, reads = !settings->skip && !settings->force;
     *resolved = (struct resolved){.origin = CONFIG_DEFAULT, .label = "default"};
     if (request->path) return take_file(arena, request, resolved);
     struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, resolved) : STATUS_OK;

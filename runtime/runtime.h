@@ -50,6 +50,13 @@ void json_string(struct text *out, const char *string);
 struct status specialization_read(struct arena *arena, const struct signature *signature,
                                   const struct tilec_specialization *given, struct specialization *specialization);
 
+// Searches a config for a run, as resolve_request.tune wants it; `data` is this struct. Binds arguments of its own.
+struct tune_for_run {
+    const tilec_program *program;
+    const struct tilec_run_options *options;
+};
+struct status tune_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config);
+
 // What the options of running and timing ask to be bound (data.h has the type).
 struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options);
 

@@ -193,6 +193,9 @@ struct tilec_cache_entry {
     const char *key;              // 64 hexadecimal digits
     const char *kernel, *target, *device, *types, *extents, *shape;
     double milliseconds;          // what the config took
+    const char *effort;           // of the search that found it: "none", "quick" or "full"
+    double seconds;               // that it had
+    int configs;                  // that it tried
     int64_t created;              // seconds since 1970
 };
 // NULL: the environment alone. TILEC_USAGE if an option or a variable is malformed. A folder that isn't there or can't
@@ -323,6 +326,7 @@ tilec_result tilec_argument_save(const struct tilec_argument *argument, const ch
 
 // ------------------------------------------------------------------------------------------------ running
 
+struct tilec_tune_options;
 // All spelled as on the command line; see `tilec run --help`. NULL, 0: not given.
 struct tilec_run_options {
     const char *kernel;           // NULL: the only one
@@ -348,7 +352,10 @@ struct tilec_run_options {
     const char *const *outs;      // "out=sums.npy"
     const char *save_arguments;   // a folder that gets each argument as NAME.npy
     const char *histogram;        // an argument whose row lengths are shown; "": the first that gives rows
-    struct tilec_cache_options cache;  // without `config` the best known config is taken, else the default
+    // Without `config` the best known config is taken, else the default. An effort of quick or full searches for one, unless
+    // one that was searched for as thoroughly is known.
+    struct tilec_cache_options cache;
+    const struct tilec_tune_options *search;  // how: limits, progress and so on; its own `run`, configs and journal aren't read
 };
 // What a run came to. There even where TILEC_WRONG says that the check failed; else NULL unless TILEC_OK.
 typedef struct tilec_run tilec_run;
@@ -382,7 +389,7 @@ struct tilec_tune_progress {
     int ok;
     double seconds, left;         // left: until the budget, or the list, is done; negative: not known
     double best;                  // ms; infinite: none yet
-    const char *phase;            // "reference", "tuning", "timing the best again"
+    const char *phase;            // "reference", "tuning", "timing the best again"; the last time "done"
     int compilers;                // processes that compile
     int64_t peak_bytes;           // of memory, at most, as far as can be told beforehand
 };

@@ -169,6 +169,7 @@ static void propose(struct driver *driver)
         struct config *config = job->rows->count < job->rows->limit ? search_next(job->search, job->rows) : NULL;
         if (!config) {
             driver->closed = true;
+            job->exhausted = job->rows->count < job->rows->limit;
             return;
         }
         tune_rows_add(job->rows, config, tune_config_text(driver->arena, job->work->kernel, config), NULL);
@@ -211,7 +212,7 @@ static void tell_progress(struct driver *driver, bool last)
     struct tune_progress progress = {
         .done = driver->done, .total = job->search ? 0 : job->rows->count, .ok = driver->ok, .seconds = now - driver->begun,
         .best = driver->best > 0 ? driver->best : INFINITY, .left = -1,
-        .phase = driver->phase == PHASE_REFERENCE ? "reference" : driver->phase == PHASE_ROWS ? "tuning" : "timing the best again"};
+        .phase = driver->phase == PHASE_REFERENCE ? "reference" : driver->phase == PHASE_ROWS ? "tuning" : last ? "done" : "timing the best again"};
     if (job->budget > 0) progress.left = job->budget - progress.seconds;
     else if (progress.total && progress.done) progress.left = progress.seconds / progress.done * (progress.total - progress.done);
     job->progress(job->data, &progress);
@@ -290,9 +291,12 @@ static void finish(struct driver *driver)
 {
     stop_compilers(driver);
     worker_stop(&driver->device);
+    driver->job->timed_out = driver->over_since > 0;
+    driver->job->seconds = driver_now(driver) - driver->begun;
     if (!driver->fatal.ok) give_up_open_rows(driver, TUNE_SKIPPED_INTERRUPTED, driver->fatal.reason);
     else if (driver->over_since > 0) give_up_open_rows(driver, TUNE_SKIPPED_BUDGET, "the budget was used up before this config's turn");
     else give_up_open_rows(driver, TUNE_SKIPPED_INTERRUPTED, "the tune ended before this config's turn");
+    driver->phase = PHASE_OVER;
     tell_progress(driver, true);
     text_free(&driver->device_setup);
     text_free(&driver->compiler_setup);

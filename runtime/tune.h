@@ -232,7 +232,7 @@ struct tune_progress {
     int ok;
     double seconds, left;     // left: of the budget, or as the speed so far has it; negative: not known
     double best;              // ms; INFINITY: none yet
-    const char *phase;        // "reference", "tuning", "timing the best again"
+    const char *phase;        // "reference", "tuning", "timing the best again"; the last time "done"
 };
 struct tune_job {
     // In
@@ -261,6 +261,8 @@ struct tune_job {
     struct tune_rows *rows;
     // Out
     bool interrupted;
+    bool timed_out, exhausted;    // the budget was used up; the search had no more to propose
+    double seconds;               // that it took
     int started;                  // how often a worker was told to compile something
     const char *folder;
     int wrong;                    // configs whose results differ from the reference

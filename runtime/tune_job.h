@@ -19,6 +19,8 @@ struct status tune_prepare(struct arena *arena, const struct bind_request *reque
 int64_t tune_peak_memory(const struct bound *bound, int compilers);
 int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
 
+// A number with so many digits behind the point, under any locale; "-" for what isn't finite.
+void tune_print_fixed(struct text *out, double value, int places, int width);
 // The table at the end: the ten best, then how many of each other outcome, with an example of each reason.
 void tune_print_table(struct text *out, const struct tune_rows *rows);
 

@@ -13,8 +13,7 @@ enum { BEST_SHOWN = 10, REASON_SHOWN = 110 };
 
 // ---------------------------------------------------------------------------------------------- numbers
 
-// A number with so many digits behind the point, under any locale.
-static void add_fixed(struct text *out, double value, int places, int width)
+void tune_print_fixed(struct text *out, double value, int places, int width)
 {
     struct text number = {0};
     long long scale = 1;
@@ -75,8 +74,8 @@ static void add_best(struct text *out, const struct tune_rows *rows)
     for (int i = 0; i < count; i++) {
         const struct tune_row *row = &rows->items[best[i]];
         text_printf(out, "%6d  ", best[i]);
-        add_fixed(out, row->result.median, 4, 8);
-        add_fixed(out, row->result.spread, 4, 10);
+        tune_print_fixed(out, row->result.median, 4, 8);
+        tune_print_fixed(out, row->result.spread, 4, 10);
         add_count(out, row->result.registers, 10);
         add_count(out, row->result.spill_bytes, 8);
         add_count(out, row->result.shared_bytes, 8);
@@ -118,7 +117,7 @@ static void add_histogram(struct text *out, const struct tune_rows *rows)
 void tune_print_table(struct text *out, const struct tune_rows *rows)
 {
     add_best(out, rows);
-    text_printf(out, "%s%d configs:\n", rows->count ? "" : "no config was asked for; ", rows->count);
+    text_printf(out, "%s%d config%s:\n", rows->count ? "" : "no config was asked for; ", rows->count, rows->count == 1 ? "" : "s");
     add_histogram(out, rows);
 }
 

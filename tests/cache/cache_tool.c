@@ -44,7 +44,8 @@ static int store(struct tap *tap, int count, char **words)
     const struct config_key_request wanted = {.device = &device, .kernel = bound.kernel, .bindings = &bound.bindings, .tensors = bound.views,
                                               .index64 = demands.index64, .unaligned = demands.unaligned};
     struct config_key key = config_key_make(arena, &session, &wanted);
-    bool ok = config_cache_store(arena, &session, bound.kernel, &key, config_random(arena, bound.kernel, &seed), strtod(words[1], NULL));
+    const struct config_found found = {config_random(arena, bound.kernel, &seed), strtod(words[1], NULL), {EFFORT_FULL, 60, 100, false}};
+    bool ok = config_cache_store(arena, &session, bound.kernel, &key, &found);
     bound_free(&bound);
     printf("%s\n", key.hash.hex);
     return !ok;

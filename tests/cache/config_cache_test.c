@@ -27,6 +27,43 @@ static void test_round_trip(struct tap *tap)
     place_free(&place);
 }
 
+// What one search found is taken by another that wants no more; a weaker search replaces it only by what is faster, and
+// then it still counts as found by the stronger.
+static void test_efforts(struct tap *tap)
+{
+    static const struct config_search quick = {EFFORT_QUICK, 15, 40, false}, full = {EFFORT_FULL, 60, 100, false},
+                                      counted = {EFFORT_FULL, 0, 50, false}, any = {0}, whole = {EFFORT_QUICK, 3, 10, true};
+    CHECK(tap, config_search_suffices(&full, &quick) && !config_search_suffices(&quick, &full) && config_search_suffices(&quick, &quick));
+    CHECK(tap, config_search_suffices(&full, &counted) && !config_search_suffices(&quick, &counted));
+    CHECK(tap, config_search_suffices(&quick, &any) && config_search_suffices(&whole, &full) && config_search_suffices(&whole, &counted));
+    struct place place;
+    struct config_entry entry;
+    place_new(tap, &place);
+#define FOUND(number, milliseconds, search) \
+    CHECK(tap, config_cache_store(tap->arena, &place.session, place.bound.kernel, &place.key, \
+                                  &(struct config_found){place_config(&place, number), milliseconds, search}))
+#define KNOWN(wanted) config_cache_find(tap->arena, &place.session, place.bound.kernel, &place.key, &(wanted), &entry)
+    FOUND(1, 2, quick);
+    CHECK(tap, KNOWN(any) && KNOWN(quick) && !KNOWN(full) && entry.search.effort == EFFORT_QUICK && entry.search.configs == 40);
+    CHECK(tap, strstr(config_cache_miss(tap->arena, &place.session, &place.key, &full).reason,
+                      "effort: a search of full, 60 s, 100 configs is wanted, the entry has one of quick, 15 s, 40 configs"));
+    FOUND(2, 1, full);
+    CHECK(tap, KNOWN(full) && same_config(&place, entry.config, place_config(&place, 2)));
+    FOUND(3, 1.5, quick);   // weaker and slower
+    CHECK(tap, KNOWN(full) && entry.milliseconds == 1 && same_config(&place, entry.config, place_config(&place, 2)));
+    FOUND(4, 0.5, quick);   // weaker and faster
+    CHECK(tap, KNOWN(full) && entry.milliseconds == 0.5 && same_config(&place, entry.config, place_config(&place, 4)));
+    FOUND(5, 0.75, full);   // as strong: the newest counts
+    CHECK(tap, KNOWN(full) && entry.milliseconds == 0.75);
+    place.options.force = 1;
+    place_again(&place);
+    FOUND(6, 3, quick);     // only written
+    place.options.force = 0;
+    place_again(&place);
+    CHECK(tap, KNOWN(quick) && !KNOWN(full) && entry.milliseconds == 3);
+    place_free(&place);
+}
+
 static void test_failures(struct tap *tap)
 {
     struct place place;
@@ -79,7 +116,8 @@ static void test_foreign(struct tap *tap)
         cache_close(&cache);
         CHECK(tap, !place_find(&place, &entry) && place.session.warning_count == 1);
     }
-    struct config_entry other = {.key = place.key, .milliseconds = 1, .config_text = "{\"format\": 1, \"axes\": {\"nonsense\": {\"block\": 2}}}"};
+    struct config_entry other = {.key = place.key, .milliseconds = 1, .search = {EFFORT_FULL, 60, 9, false},
+                                 .config_text = "{\"format\": 1, \"axes\": {\"nonsense\": {\"block\": 2}}}"};
     struct text payload = {0};
     config_entry_print(&payload, &other);
     place_again(&place);
@@ -180,11 +218,9 @@ static void test_options(struct tap *tap)
     CHECK(tap, cache_session_begin(tap->arena, NULL, &session).ok);
     CHECK(tap, session.settings.kind == CACHE_STRICT && session.settings.effort == EFFORT_FULL && session.settings.budget_seconds == 9);
     CHECK_TEXT(tap, session.settings.folder, "/another");
-    CHECK(tap, !session.settings.effort_asked);
     CHECK(tap, cache_session_begin(tap->arena, &options, &session).ok);
     CHECK(tap, session.settings.kind == CACHE_LOCAL && session.settings.effort == EFFORT_NONE && session.settings.budget_seconds == 7);
     CHECK_TEXT(tap, session.settings.folder, "/a/folder");
-    CHECK(tap, session.settings.effort_asked);
     for (const char *const *item = cache_session_environment(tap->arena, &session); *item; item++) {
         size_t length = strcspn(*item, "=");
         setenv(arena_copy(tap->arena, *item, length), *item + length + 1, 1);
@@ -260,6 +296,7 @@ int main(void)
 {
     static const struct tap_test tests[] = {
         {"a config comes back under exactly its key", test_round_trip},
+        {"what a search of less effort found", test_efforts},
         {"what has no time isn't stored", test_failures},
         {"an entry cut or changed at any byte is a miss, and is replaced", test_damage},
         {"an entry that says something else is a miss, and is replaced", test_foreign},

@@ -225,14 +225,14 @@ static void test_miss(struct tap *tap)
 {
     struct place place;
     place_new(tap, &place);
-    struct status status = config_cache_miss(tap->arena, &place.session, &place.key);
+    struct status status = config_cache_miss(tap->arena, &place.session, &place.key, NULL);
     CHECK(tap, !status.ok && strcmp(status.code, "cache.miss") == 0 && strstr(status.reason, "has no entries"));
     CHECK(tap, status_result(&status) == TILEC_NO_CONFIG);
     CHECK(tap, place_store(&place, 1, 1));
     place_bind(&place, JAGGED_SUM, usual_arguments, WORDS("B=1000", "M=128"), NULL);
     CHECK(tap, place_store(&place, 1, 1));
     place_bind(&place, JAGGED_SUM, usual_arguments, WORDS("B=200", "M=64"), NULL);
-    status = config_cache_miss(tap->arena, &place.session, &place.key);
+    status = config_cache_miss(tap->arena, &place.session, &place.key, NULL);
     CHECK(tap, strstr(status.reason, "shape: B=256 offsets.rows=256 offsets.mean=32 offsets.skew=2 is wanted, the entry has B=128"));
     CHECK(tap, !strstr(status.reason, "static") && !strstr(status.reason, "program"));
     place_free(&place);

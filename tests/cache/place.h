@@ -89,7 +89,7 @@ static inline const char *place_entry(const struct place *place)
 
 static inline bool place_find(struct place *place, struct config_entry *entry)
 {
-    return config_cache_find(place->tap->arena, &place->session, place->bound.kernel, &place->key, entry);
+    return config_cache_find(place->tap->arena, &place->session, place->bound.kernel, &place->key, NULL, entry);
 }
 
 // A config that isn't the default, and is found again by its number.
@@ -100,7 +100,8 @@ static inline struct config *place_config(struct place *place, uint64_t number)
 
 static inline bool place_store(struct place *place, uint64_t number, double milliseconds)
 {
-    return config_cache_store(place->tap->arena, &place->session, place->bound.kernel, &place->key, place_config(place, number), milliseconds);
+    const struct config_found found = {place_config(place, number), milliseconds, {EFFORT_FULL, 60, 100, false}};
+    return config_cache_store(place->tap->arena, &place->session, place->bound.kernel, &place->key, &found);
 }
 
 static inline bool same_config(struct place *place, const struct config *a, const struct config *b)

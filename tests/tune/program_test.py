@@ -110,7 +110,7 @@ def test_search(tap):
     answer, rows = json.loads(done.stdout), place.rows()
     tap.check(done.returncode == 0 and len(rows) == 5 and answer["rows"] == 5, "a search of so many configs", [done.stderr])
     tap.check(len({json.dumps(row["config"]) for row in rows}) == 5, "all of them different")
-    again = place.tune("--seed", "3", "--json")
+    again = place.tune("--count", "5", "--seed", "3", "--json")
     second = json.loads(again.stdout)
     tap.check(second["cached"] and second["config"] == answer["config"], "a second tune takes the best from the cache")
     run = subprocess.run([str(tilec), "run", *example, "--seed", "3", "--check", "--json"], capture_output=True, text=True, env=place.environment)
@@ -145,6 +145,40 @@ def test_second(tap):
     os.truncate(place.path / "args/x.npy", 200)
     short = place.tune("--json", base=base)
     tap.check(short.returncode != 0 and "x.npy" in short.stderr, "but for their sizes: a file that is cut short is told", [short.stdout, short.stderr])
+
+
+def test_effort(tap):
+    """Run and bench search where an effort is asked for, by option or variable, and take what was searched for as long."""
+    place = Place()
+    (place.path / "up.tile").write_text(in_place)
+    (place.path / "plain.json").write_text(json.dumps({"format": 1, "kernel": "up"}))
+    small = ["up.tile", "--arg", "x=zeros", "--dim", "n=100"]  # little enough for the time that the fake says it took
+
+    def run(command, *words, **environment):
+        done = subprocess.run([str(tilec), command, *small, "--json", *words], capture_output=True, text=True, cwd=place.path,
+                              env={**place.environment, "TILEC_WORKER": str(fake), **environment})
+        answer = json.loads(done.stdout) if done.returncode == 0 else {}
+        return done.returncode, answer["config"]["from"] if "config" in answer else answer.get("config_from"), done.stderr
+
+    def check(name, result, wanted):
+        tap.check(result[:2] == (0, wanted), name, [str(result)])
+
+    check("run searches for nothing by itself", run("run"), "default")
+    check("nor does bench", run("bench", "--runs", "1"), "default")
+    check("nor for an effort of none", run("run", "--effort", "none", TILEC_AUTOTUNE_EFFORT="full"), "default")
+    check("an effort searches", run("run", "--effort", "quick", "--budget", "1.5"), "search")
+    check("what it found is taken by who asks for nothing", run("run"), "cache")
+    check("by who asks for as much", run("bench", "--runs", "1", "--effort", "quick", "--budget", "1.5"), "cache")
+    code, _, error = run("run", "--effort", "full", "--assert-cache-hit")
+    tap.check(code == 4 and "effort: a search of full, 60 s is wanted, the entry has one of quick, 1.5 s" in error,
+              "but not by who asks for more", [str(code), error])
+    check("who searches again", run("bench", "--runs", "1", TILEC_AUTOTUNE_EFFORT="full", TILEC_AUTOTUNE_BUDGET_SECONDS="2"), "search")
+    check("an explicit config is the config", run("run", "--effort", "full", "--config", "plain.json"), "file")
+    check("without a cache, too", run("run", "--effort", "quick", "--budget", "1", "--skip-cache"), "search")
+    code, _, error = run("run", "--effort", "quick", "--budget", "1", "--skip-cache", TILEC_TEST_FAULTS="l" * 100000)
+    tap.check(code == 4 and "search.none" in error, "where nothing is ok, 4", [str(code), error])
+    listed = subprocess.run([str(tilec), "cache", "list"], capture_output=True, text=True, env=place.environment)
+    tap.check(" full  up " in listed.stdout, "the list says how it was found", [listed.stdout])
 
 
 def test_in_place(tap):
@@ -285,7 +319,7 @@ class Quiet(Tap):
 
 def main():
     tap = Quiet()
-    for test in (test_list, test_search, test_second, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
+    for test in (test_list, test_search, test_second, test_effort, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
                  test_killed_workers, test_usage):
         test(tap)
     if len(sys.argv) > 6:
