@@ -83,6 +83,90 @@ static void place(struct segment *segment, struct ir_op *op) {
         segment->last_hazard = at;
 }
 
+// ---------------------------------------------------------------------------------------------- loads ahead
+//
+// A store, or an operation that may branch, keeps the compiler from moving the next point's load over it: a tile's
+// loads would wait for each other. Such a group gets its loads in loops of their own before it.
+
+enum { MOST_WORDS_AHEAD = 64 };  // of 32 bits, that a thread's loads hold at a time
+
+static int words_of(const struct group *group, const struct ir_op *load) {
+    int words = ir_type_bytes(load->results[0]->type) == 8 ? 2 : 1;
+    for (int i = 0; i < group->dims.count; i++)
+        words *= group->dims.items[i].count;
+    return words;
+}
+
+static bool may_branch(const struct ir_op *op) {
+    return is_effect(op) || op->code == OP_DIV || op->code == OP_MOD || op->code == OP_SIN ||
+           op->code == OP_COS;
+}
+
+static bool wants_loads_ahead(struct emitter *emitter, const struct group *group) {
+    int words = 0, loops = group->dims.count;
+    bool branches = false;
+    for (int i = 0; i < group->count; i++) {
+        const struct ir_op *op = group->ops[i];
+        if (is_hazard(emitter, op))
+            return false;
+        branches |= may_branch(op);
+        if (op->code != OP_LOAD)
+            continue;
+        words += words_of(group, op);
+        if (access_width(emitter, op, &group->dims) > 1)
+            loops = group->dims.count - 1;
+    }
+    return emitter->cuda && branches && words && loops > 0 && words <= MOST_WORDS_AHEAD;
+}
+
+static bool needs(const struct emitter *emitter, const struct ir_op *op, const struct ir_op *other) {
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct ir_value *operand = op->operands[i];
+        if (operand->region)
+            continue;
+        if (operand->def == other || (is_floating(emitter, operand->def) && needs(emitter, operand->def, other)))
+            return true;
+    }
+    return false;
+}
+
+// Moves the loads, and what they need, out of the group.
+static struct group take_loads(struct emitter *emitter, struct group *group) {
+    struct group loads = {.dims = group->dims}, rest = {.dims = group->dims};
+    bool *ahead = ARENA_ARRAY(emitter->arena, bool, group->count);
+    for (int i = group->count - 1; i >= 0; i--) {
+        ahead[i] = group->ops[i]->code == OP_LOAD;
+        for (int j = i + 1; j < group->count; j++)
+            ahead[i] |= ahead[j] && needs(emitter, group->ops[j], group->ops[i]);
+    }
+    for (int i = 0; i < group->count; i++) {
+        struct group *into = ahead[i] ? &loads : &rest;
+        ARENA_PUSH(emitter->arena, into->ops, into->count, into->capacity, group->ops[i]);
+    }
+    *group = rest;
+    return loads;
+}
+
+static void put_loads_ahead(struct segment *segment) {
+    struct emitter *emitter = segment->emitter;
+    struct group *groups = NULL;
+    int count = 0, capacity = 0;
+    for (int g = 0; g < segment->count; g++) {
+        struct group group = segment->groups[g];
+        if (wants_loads_ahead(emitter, &group)) {
+            struct group loads = take_loads(emitter, &group);
+            ARENA_PUSH(emitter->arena, groups, count, capacity, loads);
+        }
+        ARENA_PUSH(emitter->arena, groups, count, capacity, group);
+    }
+    segment->groups = groups;
+    segment->count = count;
+    for (int g = 0; g < count; g++)
+        for (int i = 0; i < groups[g].count; i++)
+            for (int r = 0; r < groups[g].ops[i]->result_count; r++)
+                emitter->group_of[groups[g].ops[i]->results[r]->id] = g;
+}
+
 // ---------------------------------------------------------------------------------------------- which form
 
 static bool is_in_group(const struct group *group, const struct ir_op *op) {
@@ -357,6 +441,7 @@ void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {
         if (!is_leaf(ops[i]) && !written && !is_floating(emitter, ops[i]))
             place(&segment, ops[i]);
     }
+    put_loads_ahead(&segment);
     for (int g = 0; g < segment.count; g++)
         for (int i = 0; i < segment.groups[g].count; i++)
             if (segment.groups[g].ops[i]->result_count)

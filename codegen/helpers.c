@@ -233,6 +233,42 @@ static const char *warps_helper(struct emitter *emitter, const char *name, enum 
                  name, type, step_text(emitter, reduction, suffix, "a", "b"));
 }
 
+// tile_sum_many_f32(v, n, shared, count, step, lanes, lane_step): the same where that would be many reads for each thread.
+// The partial results of a sum are dealt out to neighbouring lanes, which add them up by shuffles. Of the lanes in which
+// the values repeat only those along `lanes` (`lane_step` apart) take part. Rows in shared memory have an odd length, so
+// that lanes that read down a column find different banks.
+static const char *many_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                               const char *suffix) {
+    const char *type = c_type(suffix);
+    const char *lanes = helper(emitter, print(emitter, "tile_%s_lanes_%s", ir_reduction_name(reduction), suffix));
+    return print(emitter,
+                 "void %1$s(%2$s *v, const int n, void *shared, const int count, const int step, const int lanes, const "
+                 "int lane_step) {\n"
+                 "    %2$s *all = (%2$s *)shared;\n"
+                 "    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / "
+                 "32;\n"
+                 "    const int lane = thread %% 32 / lane_step %% lanes, row = lanes | 1, total = n * lanes * warps;\n"
+                 "    const int first = (warp - warp / step %% count * step) * row + lane;\n"
+                 "    __syncthreads();\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i)\n"
+                 "        if (thread %% 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];\n"
+                 "    __syncthreads();\n"
+                 "    for (int q = 0; q < total; q += threads) {\n"
+                 "        const int part = (q + thread) %% count, result = (q + thread) / count;\n"
+                 "        const int group = result / lanes, at = group / step * count * step + group %% step;\n"
+                 "        %2$s *sum = all + at * row + result %% lanes;\n"
+                 "        const bool inside = q + thread < total;\n"
+                 "        const %2$s a = %3$s(inside ? sum[part * step * row] : v[0], count, 1);\n"
+                 "        if (inside && part == 0) *sum = a;\n"
+                 "    }\n"
+                 "    __syncthreads();\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];\n"
+                 "}\n",
+                 name, type, lanes);
+}
+
 // tile_argmax_f32(best, at, v, i): the greatest value and where it is first; NaN comes before all; at < 0: none yet.
 static const char *position_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
                                    const char *suffix) {
@@ -333,6 +369,8 @@ static const char *reduction_helper(struct emitter *emitter, const char *name) {
     if (!strncmp(under, "_warps_", 7))
         return position ? position_warps_helper(emitter, name, base, suffix)
                         : warps_helper(emitter, name, reduction, suffix);
+    if (!strncmp(under, "_many_", 6))
+        return many_helper(emitter, name, reduction, suffix);
     return position ? position_helper(emitter, name, reduction, suffix) : NULL;
 }
 

@@ -178,6 +178,22 @@ static void cross_lanes(struct emitter *emitter, const struct ir_op *op, const s
     close_loops(emitter, dims.count);
 }
 
+// The lanes between which a value differs, if they are neighbours among those of the axes: all others repeat it.
+static void lanes_of(const struct emitter *emitter, const struct ir_value *value, int *lanes, int *step) {
+    unsigned bits = 0;
+    for (int a = 0; a < emitter->kernel->axis_count; a++) {
+        const struct axis_layout *layout = &emitter->lowered->axes[a];
+        if (value->axes & AXIS_BIT(a))
+            bits |= (unsigned)(layout->lanes - 1) << layout->lane_shift;
+    }
+    unsigned lowest = bits & -bits;
+    bool together = bits && (bits & (bits + lowest)) == 0;
+    *step = !bits ? 1 : together ? (int)lowest : 1;
+    *lanes = !bits ? 1 : together ? (int)(bits / lowest) + 1 : 32;
+}
+
+enum { MANY_READS = 32 };  // of partial results by each thread
+
 static void cross_warps(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout) {
     const struct ir_value *result = op->results[0];
     struct dims dims = dims_of(emitter, result->axes);
@@ -186,10 +202,12 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
                 : operand_type(op) == TYPE_BOOL                                ? 1
                 : operand_type(op) == TYPE_I64 || operand_type(op) == TYPE_F64 ? 8
                                                                                : 4;
-    int count = count_of(&dims), batch = shared_batch(emitter, count, bytes);
-    need_shared(emitter, (int64_t)batch * 32 * emitter->lowered->warps * bytes);
-    const char *function = helper(emitter, print(emitter, "tile_%s_warps_%s", ir_reduction_name(op->reduction),
-                                                 type_suffix(operand_type(op))));
+    int count = count_of(&dims), batch = shared_batch(emitter, count, bytes), lanes, lane_step;
+    bool many = !is_position(op) && batch * layout->warps >= MANY_READS;
+    lanes_of(emitter, result, &lanes, &lane_step);
+    need_shared(emitter, (int64_t)batch * (many ? lanes | 1 : 32) * emitter->lowered->warps * bytes);
+    const char *function = helper(emitter, print(emitter, "tile_%s_%s_%s", ir_reduction_name(op->reduction),
+                                                 many ? "many" : "warps", type_suffix(operand_type(op))));
     if (batch < count) {
         offset = unique_name(emitter, "first");
         open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", offset, offset, count, offset, batch);
@@ -201,8 +219,9 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
     const char *length = batch < count
                              ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch)
                              : print(emitter, "%d", count);
-    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d);", function, values, first_element(emitter, name, &dims, offset),
-         length, layout->warps, 1 << layout->warp_shift);
+    const char *places = many ? print(emitter, ", %d, %d", lanes, lane_step) : "";
+    line(emitter, "%s(%s%s, %s, tile_shared, %d, %d%s);", function, values,
+         first_element(emitter, name, &dims, offset), length, layout->warps, 1 << layout->warp_shift, places);
     if (batch < count)
         close_brace(emitter);
 }

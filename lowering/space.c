@@ -98,7 +98,7 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
         add_powers(&builder, use->name, "block", use->full ? full : 1, use->full ? full : 4096);
         add_powers(&builder, use->name, "vector", 1, widest_vector(use));
         add_powers(&builder, use->name, "lanes", 1, MAX_LANES);
-        add_powers(&builder, use->name, "warps", 1, 16);
+        add_powers(&builder, use->name, "warps", 1, MAX_WARPS);
         if (use->loops && (use->inner || use->top))
             add_powers(&builder, use->name, "unroll", 1, use->inner ? 4 : 1);
     }
@@ -187,7 +187,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     struct config *config = ARENA_NEW(arena, struct config);
     config->axis_count = list.count;
     config->axes = ARENA_ARRAY(arena, struct config_axis, list.count);
-    struct budget budget = {MAX_LANES, draw_power(seed, 16), REGISTER_BUDGET};
+    struct budget budget = {MAX_LANES, draw_power(seed, MAX_WARPS), REGISTER_BUDGET};
     int start = list.count ? draw_below(seed, list.count) : 0;
     for (int i = 0; i < 2 * list.count; i++) {  // full axes first: their blocks are no choice
         int at = (start + i) % list.count;

@@ -68,7 +68,12 @@ extern "C" __global__ void __launch_bounds__(32) jagged_dense_add(const unsigned
     float v_3[8];
     #pragma unroll
     for (int tn_i = 0; tn_i < 8; ++tn_i) {
-        v_3[tn_i] = tile_bf16_round(v_2[tn_i] + (tn + tn_i < length ? tile_bf16_load(x[start_2 + (tn + tn_i)]) : 0.0f));
+        v_3[tn_i] = tn + tn_i < length ? tile_bf16_load(x[start_2 + (tn + tn_i)]) : 0.0f;
     }
-    if ((thread & 24) == 0) tile_store_bf16x8(out + tb * 64 + tn, v_3);
+    float v_4[8];
+    #pragma unroll
+    for (int tn_i = 0; tn_i < 8; ++tn_i) {
+        v_4[tn_i] = tile_bf16_round(v_2[tn_i] + v_3[tn_i]);
+    }
+    if ((thread & 24) == 0) tile_store_bf16x8(out + tb * 64 + tn, v_4);
 }

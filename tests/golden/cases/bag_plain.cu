@@ -31,23 +31,27 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
     float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
     __syncthreads();
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_sum_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
     }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 static __device__ __forceinline__ void tile_store_f32x4(float *p, const float *v) {
@@ -59,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[8192];
+    __shared__ __align__(16) unsigned char tile_shared[4352];
     const int td_t = (lane & 15) * 4;
     const int tk_t = warp * 2 + (lane >> 4 & 1);
     const int td0 = (int)(blockIdx.x % 1) * 64;
@@ -120,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     for (int td_i = 0; td_i < 4; ++td_i) {
         acc[td_i] = tile_sum_lanes_f32(acc[td_i], 2, 16);
     }
-    tile_sum_warps_f32(&acc[0], 4, tile_shared, 16, 1);
+    tile_sum_many_f32(&acc[0], 4, tile_shared, 16, 1, 16, 1);
     // 12: out[tb, td] = acc;
     if ((thread & 496) == 0) tile_store_f32x4(out + tb * 64 + td, acc);
 }

@@ -58,11 +58,16 @@ extern "C" __global__ void __launch_bounds__(256) histogram(const float *__restr
     const int start_2 = (int)start;
     for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
         const int tk = tk0 + tk_t;
+        float v_2[8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            v_2[tk_i] = inside && tk + tk_i * 32 < i ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+        }
         // 11: atomic_add(each[tb, bin], 1);
         // 12: atomic_add(whole[bin], 1);
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            const float u = ((inside && tk + tk_i * 32 < i ? x[start_2 + (tk + tk_i * 32)] : 0.0f) - lo) / v;
+            const float u = (v_2[tk_i] - lo) / v;
             const bool inside_2 = u >= 0.0f;
             const bool inside_3 = u < 1.0f;
             const long long bin = tile_mini_i64(tile_f32_to_i64(u * bins_2), i_3);

@@ -176,14 +176,17 @@ extern "C" __global__ void __launch_bounds__(512) jagged_layer_norm(const unsign
         const int tk_5 = tk0_5 + tk_t;
         // 38: for tm in tile(M) {
         // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
+        float v_5[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_5[8];
-            tile_load_f16x8(v_5, x + (start_2 + (tk_5 + tk_i * 32)) * 128 + tm_t);
+            tile_load_f16x8(v_5[tk_i], x + (start_2 + (tk_5 + tk_i * 32)) * 128 + tm_t);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_6[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_6[tm_i] = tile_f16_round((v_5[tm_i] - mean) * scale);
+                v_6[tm_i] = tile_f16_round((v_5[tk_i][tm_i] - mean) * scale);
             }
             tile_store_f16x8(out + (start_2 + (tk_5 + tk_i * 32)) * 128 + tm_t, v_6);
         }
@@ -191,15 +194,18 @@ extern "C" __global__ void __launch_bounds__(512) jagged_layer_norm(const unsign
     if (tk_full < length_2) {
         const int tk0_6 = tk_full;
         const int tk_6 = tk0_6 + tk_t;
+        float v_7[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_7[8];
-            if (tk_6 + tk_i * 32 < length_2) tile_load_f16x8(v_7, x + (start_2 + (tk_6 + tk_i * 32)) * 128 + tm_t);
-            else tile_clear_f32x8(v_7);
+            if (tk_6 + tk_i * 32 < length_2) tile_load_f16x8(v_7[tk_i], x + (start_2 + (tk_6 + tk_i * 32)) * 128 + tm_t);
+            else tile_clear_f32x8(v_7[tk_i]);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_8[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_8[tm_i] = tile_f16_round((v_7[tm_i] - mean) * scale);
+                v_8[tm_i] = tile_f16_round((v_7[tk_i][tm_i] - mean) * scale);
             }
             if (tk_6 + tk_i * 32 < length_2) tile_store_f16x8(out + (start_2 + (tk_6 + tk_i * 32)) * 128 + tm_t, v_8);
         }

@@ -9,23 +9,36 @@ static __device__ __forceinline__ long long tile_clampi_i64(long long x, long lo
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
-    float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
-    __syncthreads();
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
-    __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
     }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
+    float *all = (float *)shared;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
+    __syncthreads();
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_sum_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 // launch: ceil(elements of out / 2048) blocks of 256 threads
@@ -40,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[8192];
+    __shared__ __align__(16) unsigned char tile_shared[8448];
     const int tf_t = lane;
     const int tk_t = warp;
     const int tb = (int)blockIdx.x;
@@ -90,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
                 }
             }
         }
-        tile_sum_warps_f32(&acc[0], 4, tile_shared, 16, 1);
+        tile_sum_many_f32(&acc[0], 4, tile_shared, 16, 1, 32, 1);
         #pragma unroll
         for (int tf_i = 0; tf_i < 4; ++tf_i) {
             if ((thread & 480) == 0 && inside_2[tf_i]) out[tb * 100 + (tf + tf_i * 32)] = inside ? acc[tf_i] / length_3 : 0.0f;

@@ -39,23 +39,27 @@ static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_max_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+static __device__ __forceinline__ void tile_max_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
     float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
     __syncthreads();
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = tile_maxf(a, b);
-        }
-        v[i] = a;
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_max_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
     }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
@@ -67,23 +71,27 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
     float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
     __syncthreads();
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_sum_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
     }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
@@ -112,7 +120,7 @@ static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, cons
 extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned short *__restrict__ x, const int *__restrict__ offsets, unsigned short *__restrict__ out) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[16384];
+    __shared__ __align__(16) unsigned char tile_shared[8704];
     const int tm_t = (lane & 15) * 8;
     const int tk_t = warp * 2 + (lane >> 4 & 1);
     const int tm0 = (int)(blockIdx.x % 1) * 128;
@@ -260,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
         highest_2[tm_i] = tile_max_lanes_f32(highest_2[tm_i], 2, 16);
     }
-    tile_max_warps_f32(&highest_2[0], 8, tile_shared, 16, 1);
+    tile_max_many_f32(&highest_2[0], 8, tile_shared, 16, 1, 16, 1);
     float total_4[8];
     #pragma unroll
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -271,20 +279,23 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
         total_4[tm_i] = tile_sum_lanes_f32(total_4[tm_i], 2, 16);
     }
-    tile_sum_warps_f32(&total_4[0], 8, tile_shared, 16, 1);
+    tile_sum_many_f32(&total_4[0], 8, tile_shared, 16, 1, 16, 1);
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
         const int tk_3 = tk0_3 + tk_t;
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
+        float v_11[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_11[8];
-            tile_load_bf16x8(v_11, x + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm);
+            tile_load_bf16x8(v_11[tk_i], x + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_12[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_12[tm_i] = tile_bf16_round(expf(v_11[tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_12[tm_i] = tile_bf16_round(expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             tile_store_bf16x8(out + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm, v_12);
         }
@@ -292,15 +303,18 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     if (tk_full < length_2) {
         const int tk0_4 = tk_full;
         const int tk_4 = tk0_4 + tk_t;
+        float v_13[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_13[8];
-            if (tk_4 + tk_i * 32 < length_2) tile_load_bf16x8(v_13, x + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm);
-            else tile_clear_f32x8(v_13);
+            if (tk_4 + tk_i * 32 < length_2) tile_load_bf16x8(v_13[tk_i], x + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm);
+            else tile_clear_f32x8(v_13[tk_i]);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_14[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_14[tm_i] = tile_bf16_round(expf(v_13[tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_14[tm_i] = tile_bf16_round(expf(v_13[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             if (tk_4 + tk_i * 32 < length_2) tile_store_bf16x8(out + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm, v_14);
         }

@@ -35,23 +35,27 @@ static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_max_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+static __device__ __forceinline__ void tile_max_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
     float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
     __syncthreads();
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = tile_maxf(a, b);
-        }
-        v[i] = a;
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_max_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
     }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
@@ -63,23 +67,27 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
     float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
     __syncthreads();
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_sum_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
     }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 // launch: B blocks of 512 threads
@@ -87,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[8192];
+    __shared__ __align__(16) unsigned char tile_shared[2304];
     const int m_t = (lane & 7) * 4;
     const int tk_t = warp * 4 + (lane >> 3 & 3);
     bool inside[4];
@@ -136,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         for (int m_i = 0; m_i < 4; ++m_i) {
             v_2[m_i] = tile_max_lanes_f32(v_2[m_i], 4, 8);
         }
-        tile_max_warps_f32(&v_2[0], 4, tile_shared, 16, 1);
+        tile_max_many_f32(&v_2[0], 4, tile_shared, 16, 1, 8, 1);
         // 79: let scale = next == -inf ? 0 : exp(top - next);
         // 80: total = total * scale + sum[tk](next == -inf ? 0 : exp(v - next));
         float next[4];
@@ -165,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         for (int m_i = 0; m_i < 4; ++m_i) {
             v_4[m_i] = tile_sum_lanes_f32(v_4[m_i], 4, 8);
         }
-        tile_sum_warps_f32(&v_4[0], 4, tile_shared, 16, 1);
+        tile_sum_many_f32(&v_4[0], 4, tile_shared, 16, 1, 8, 1);
         float total_2[4];
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {
@@ -202,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         for (int m_i = 0; m_i < 4; ++m_i) {
             v_6[m_i] = tile_max_lanes_f32(v_6[m_i], 4, 8);
         }
-        tile_max_warps_f32(&v_6[0], 4, tile_shared, 16, 1);
+        tile_max_many_f32(&v_6[0], 4, tile_shared, 16, 1, 8, 1);
         float next_2[4];
         bool inside_3[4];
         float v_7[4];
@@ -229,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         for (int m_i = 0; m_i < 4; ++m_i) {
             v_8[m_i] = tile_sum_lanes_f32(v_8[m_i], 4, 8);
         }
-        tile_sum_warps_f32(&v_8[0], 4, tile_shared, 16, 1);
+        tile_sum_many_f32(&v_8[0], 4, tile_shared, 16, 1, 8, 1);
         float total_3[4];
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {

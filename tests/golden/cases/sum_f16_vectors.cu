@@ -32,23 +32,36 @@ static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
     for (int i = 0; i < 8; ++i) v[i] = 0;
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
-    float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
-    __syncthreads();
+static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
-    __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
+    for (int o = count / 2 * step; o >= step; o /= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, v, o);
+        v = v + other;
     }
+    return v;
+}
+
+static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, void *shared, const int count, const int step, const int lanes, const int lane_step) {
+    float *all = (float *)shared;
+    const int thread = (int)threadIdx.x, threads = (int)blockDim.x, warp = thread / 32, warps = threads / 32;
+    const int lane = thread % 32 / lane_step % lanes, row = lanes | 1, total = n * lanes * warps;
+    const int first = (warp - warp / step % count * step) * row + lane;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i)
+        if (thread % 32 == lane * lane_step) all[(i * warps + warp) * row + lane] = v[i];
+    __syncthreads();
+    for (int q = 0; q < total; q += threads) {
+        const int part = (q + thread) % count, result = (q + thread) / count;
+        const int group = result / lanes, at = group / step * count * step + group % step;
+        float *sum = all + at * row + result % lanes;
+        const bool inside = q + thread < total;
+        const float a = tile_sum_lanes_f32(inside ? sum[part * step * row] : v[0], count, 1);
+        if (inside && part == 0) *sum = a;
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
 static __device__ __forceinline__ unsigned short tile_f16_store(float f) {
@@ -70,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned shor
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[4096];
+    __shared__ __align__(16) unsigned char tile_shared[4224];
     const int tm_t = lane * 8;
     const int tk_t = warp;
     const int tm0 = (int)(blockIdx.x % 1) * 256;
@@ -120,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned shor
             }
         }
     }
-    tile_sum_warps_f32(&acc[0], 8, tile_shared, 4, 1);
+    tile_sum_many_f32(&acc[0], 8, tile_shared, 4, 1, 32, 1);
     // 22: out[tb, tm] = acc;
     float acc_2[8];
     #pragma unroll
