@@ -163,7 +163,8 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
     enum ir_type type = op->results[0]->type;
     emitter->in_vector = true;
     const char *address = vector_address(emitter, op);
-    const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, "load", type, width), name, address);
+    const char *what = is_streamed(emitter, op) ? "load_once" : "load";
+    const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, what, type, width), name, address);
     if (op->predicated) {
         const char *clear = print(emitter, "%s(%s);",
                                   helper(emitter, print(emitter, "tile_clear_%sx%d", type_suffix(type), width)), name);
@@ -242,7 +243,8 @@ void write_vector_store(struct emitter *emitter, const struct ir_op *op, const c
     emitter->in_vector = true;
     const char *guard = effect_guard(emitter, op, axes_touched(op));
     const char *address = vector_address(emitter, op);
-    line(emitter, "%s%s(%s, %s);", guard, vector_helper(emitter, "store", type, width), address, name);
+    const char *what = is_streamed(emitter, op) ? "store_once" : "store";
+    line(emitter, "%s%s(%s, %s);", guard, vector_helper(emitter, what, type, width), address, name);
     emitter->in_vector = false;
 }
 

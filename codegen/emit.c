@@ -77,6 +77,8 @@ static void prepare(struct emitter *emitter) {
     count_accesses(kernel->body, loads, stores);
     for (int p = 0; p < kernel->param_count; p++)
         emitter->hazards[p] = loads[p] && stores[p];
+    emitter->last_loads = ARENA_ARRAY(arena, const struct ir_op *, kernel->param_count + 1);
+    note_last_loads(emitter, kernel->body);
 }
 
 // ---------------------------------------------------------------------------------------------- the head
@@ -100,9 +102,9 @@ static void write_config(struct emitter *emitter) {
     for (int i = 0; i < config->grid_count; i++)
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
     const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
-    line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; min_blocks %d", grid,
+    line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; stream %s; min_blocks %d", grid,
          config_strategy_name(config->strategy), chunk, config->peel ? "true" : "false", config->late ? "true" : "false",
-         config->min_blocks);
+         config->stream ? "true" : "false", config->min_blocks);
 }
 
 static void write_specialization(struct emitter *emitter) {

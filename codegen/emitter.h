@@ -57,6 +57,7 @@ struct emitter {
     int group;                // that is being written
     bool *handed_on;          // by value id: the start value of something carried, and nothing else
     bool *hazards;            // by parameter: loaded and stored in this kernel
+    const struct ir_op **last_loads;  // by parameter, in the order of the text; NULL: never loaded
 
     // Of the function being written
     uint64_t tensors, scalars, dims, stored;  // which are named
@@ -96,6 +97,11 @@ const char *type_suffix(enum ir_type type);    // of helpers: "f32"
 void comment_lines(struct emitter *emitter, int up_to);  // the statements up to this line, as comments
 bool give_up(struct emitter *emitter, const char *code, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+// ------------------------------------------------------------------------------------------ last uses (stream.c)
+
+void note_last_loads(struct emitter *emitter, const struct ir_region *region);
+bool is_streamed(const struct emitter *emitter, const struct ir_op *op);  // nothing will read the element again
 
 // ------------------------------------------------------------------------------------------ helpers (helpers.c)
 

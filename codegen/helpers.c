@@ -88,8 +88,14 @@ static const struct plain plains[] = {
     {"tile_bf16_round_f64", "tile_bf16_load tile_bf16_store_f64",
      "float tile_bf16_round_f64(double d) {\n    return tile_bf16_load(tile_bf16_store_f64(d));\n}\n", NULL},
     // NaN if either is: the built-in functions would give the other operand.
-    {"tile_maxf", NULL, "float tile_maxf(float a, float b) {\n    return a > b || a != a ? a : b;\n}\n", NULL},
-    {"tile_minf", NULL, "float tile_minf(float a, float b) {\n    return a < b || a != a ? a : b;\n}\n", NULL},
+    {"tile_maxf", NULL,
+     "float tile_maxf(float a, float b) {\n    float c;\n    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(c) : \"f\"(a), "
+     "\"f\"(b));\n    return c;\n}\n",
+     "float tile_maxf(float a, float b) {\n    return a > b || a != a ? a : b;\n}\n"},
+    {"tile_minf", NULL,
+     "float tile_minf(float a, float b) {\n    float c;\n    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(c) : \"f\"(a), "
+     "\"f\"(b));\n    return c;\n}\n",
+     "float tile_minf(float a, float b) {\n    return a < b || a != a ? a : b;\n}\n"},
     {"tile_max", NULL, "double tile_max(double a, double b) {\n    return a > b || a != a ? a : b;\n}\n", NULL},
     {"tile_min", NULL, "double tile_min(double a, double b) {\n    return a < b || a != a ? a : b;\n}\n", NULL},
     {"tile_clampf", "tile_maxf tile_minf",
@@ -405,14 +411,49 @@ static const char *unpack(struct emitter *emitter, enum ir_type type, const char
     return print(emitter, "(%s)%s", storage_type(type), part);
 }
 
-static const char *load_helper(struct emitter *emitter, const char *name, enum ir_type type, int width) {
+// tile_read_once_16(p), tile_write_once_16(p, q): a word of 4, 8 or 16 bytes that the L2 lets go before others.
+static const char *once_helper(struct emitter *emitter, const char *name) {
+    char what[6];
+    int bytes;
+    if (sscanf(name, "tile_%5[a-z]_once_%d", what, &bytes) != 2)
+        return NULL;
+    bool reads = !strcmp(what, "read");
+    int words = bytes / 4;
+    const char *registers = "", *operands = "";
+    for (int w = 0; w < words; w++) {
+        registers = print(emitter, "%s%s%%%d", registers, w ? ", " : "", reads ? w : w + 1);
+        operands = print(emitter, "%s%s\"%sr\"(%s)", operands, w ? ", " : "", reads ? "=" : "",
+                         word_of(emitter, "q", bytes, w));
+    }
+    const char *kind = words == 1 ? ".u32" : print(emitter, ".v%d.u32", words);
+    const char *list = words == 1 ? registers : print(emitter, "{%s}", registers);
+    const char *policy = "\"{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\\n\"";
+    if (reads)
+        return print(emitter,
+                     "%1$s %2$s(const void *p) {\n"
+                     "    %1$s q;\n"
+                     "    asm(%3$s\n"
+                     "        \"ld.global.L1::no_allocate.L2::cache_hint%4$s %5$s, [%%%6$d], policy; }\"\n"
+                     "        : %7$s : \"l\"(p));\n"
+                     "    return q;\n}\n",
+                     word_type(bytes), name, policy, kind, list, words, operands);
+    return print(emitter,
+                 "void %2$s(void *p, %1$s q) {\n"
+                 "    asm volatile(%3$s\n"
+                 "        \"st.global.L1::no_allocate.L2::cache_hint%4$s [%%0], %5$s, policy; }\"\n"
+                 "        : : \"l\"(p), %6$s : \"memory\");\n}\n",
+                 word_type(bytes), name, policy, kind, list, operands);
+}
+
+static const char *load_helper(struct emitter *emitter, const char *name, enum ir_type type, int width, bool once) {
     int chunk = width * ir_type_bytes(type) > 16 ? 16 : width * ir_type_bytes(type), per = chunk / ir_type_bytes(type);
     const char *text = print(emitter, "void %s(%s *v, const %s *p) {\n", name, register_type(type), storage_type(type));
     for (int first = 0; first < width; first += per) {
         const char *q = print(emitter, "q%d", first / per);
         const char *from = first ? print(emitter, "(p + %d)", first) : "p";
-        text =
-            print(emitter, "%s    const %s %s = *(const %s *)%s;\n", text, word_type(chunk), q, word_type(chunk), from);
+        const char *read = once ? print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_read_once_%d", chunk)), from)
+                                : print(emitter, "*(const %s *)%s", word_type(chunk), from);
+        text = print(emitter, "%s    const %s %s = %s;\n", text, word_type(chunk), q, read);
         for (int i = 0; i < per; i++)
             text = print(emitter, "%s    v[%d] = %s;\n", text, first + i, unpack(emitter, type, q, chunk, i));
     }
@@ -443,7 +484,7 @@ static const char *pack_word(struct emitter *emitter, enum ir_type type, int wor
     return text;
 }
 
-static const char *store_helper(struct emitter *emitter, const char *name, enum ir_type type, int width) {
+static const char *store_helper(struct emitter *emitter, const char *name, enum ir_type type, int width, bool once) {
     int chunk = width * ir_type_bytes(type) > 16 ? 16 : width * ir_type_bytes(type), words = chunk / 4;
     const char *text = print(emitter, "void %s(%s *p, const %s *v) {\n", name, storage_type(type), register_type(type));
     for (int first = 0; first * ir_type_bytes(type) < width * ir_type_bytes(type);
@@ -452,9 +493,12 @@ static const char *store_helper(struct emitter *emitter, const char *name, enum 
         for (int w = 0; w < words; w++)
             parts = print(emitter, "%s%s%s", parts, w ? ", " : "",
                           pack_word(emitter, type, first * ir_type_bytes(type) / 4 + w));
-        text = words == 1 ? print(emitter, "%s    *(unsigned *)%s = %s;\n", text, to, parts)
-                          : print(emitter, "%s    *(%s *)%s = make_%s(%s);\n", text, word_type(chunk), to,
-                                  word_type(chunk), parts);
+        const char *value = words == 1 ? parts : print(emitter, "make_%s(%s)", word_type(chunk), parts);
+        if (once)
+            text = print(emitter, "%s    %s(%s, %s);\n", text,
+                         helper(emitter, print(emitter, "tile_write_once_%d", chunk)), to, value);
+        else
+            text = print(emitter, "%s    *(%s *)%s = %s;\n", text, word_type(chunk), to, value);
     }
     return print(emitter, "%s}\n", text);
 }
@@ -462,7 +506,8 @@ static const char *store_helper(struct emitter *emitter, const char *name, enum 
 static const char *vector_helper(struct emitter *emitter, const char *name) {
     char what[6], type_name[8];
     int width;
-    if (sscanf(name, "tile_%5[a-z]_%7[a-z0-9]", what, type_name) != 2)
+    bool once = strstr(name, "_once_");
+    if (sscanf(name, once ? "tile_%5[a-z]_once_%7[a-z0-9]" : "tile_%5[a-z]_%7[a-z0-9]", what, type_name) != 2)
         return NULL;
     char *x = strchr(type_name, 'x');
     if (!x || sscanf(x, "x%d", &width) != 1)
@@ -474,8 +519,8 @@ static const char *vector_helper(struct emitter *emitter, const char *name) {
     if (!strcmp(what, "clear"))
         return print(emitter, "void %s(%s *v) {\n    #pragma unroll\n    for (int i = 0; i < %d; ++i) v[i] = 0;\n}\n",
                      name, register_type(type), width);
-    return !strcmp(what, "load")    ? load_helper(emitter, name, type, width)
-           : !strcmp(what, "store") ? store_helper(emitter, name, type, width)
+    return !strcmp(what, "load")    ? load_helper(emitter, name, type, width, once)
+           : !strcmp(what, "store") ? store_helper(emitter, name, type, width, once)
                                     : NULL;
 }
 
@@ -585,7 +630,8 @@ const char *helper(struct emitter *emitter, const char *name) {
             return emitter->helpers[i].name;
     const char *(*const families[])(struct emitter *, const char *) = {plain_helper,      integer_helper,
                                                                        truncating_helper, reduction_helper,
-                                                                       vector_helper,     atomic_helper};
+                                                                       vector_helper,     once_helper,
+                                                                       atomic_helper};
     const char *text = NULL;
     for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)
         text = families[i](emitter, name);

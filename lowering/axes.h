@@ -5,7 +5,8 @@
 
 #include "lowering/lowering.h"
 
-enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_UNROLL = 8, MAX_CHUNK = 1 << 20 };
+enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_RESIDENT_WARPS = 64,
+       MAX_UNROLL = 8, MAX_CHUNK = 1 << 20 };
 
 struct axis_use {
     const char *name;

@@ -99,6 +99,9 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
     if (config->min_blocks < 0 || config->min_blocks > 32)
         return wrong(arena, "config.value", "min_blocks is %d: it must be from 0 to 32", config->min_blocks);
+    if (warps * config->min_blocks > MAX_RESIDENT_WARPS)
+        return wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
+                     "multiprocessor holds %d warps", config->min_blocks, warps, MAX_RESIDENT_WARPS);
     if (config->strategy == STRATEGY_CHUNKS && !is_power_up_to(config->chunk, MAX_CHUNK))
         return wrong(arena, "config.value", "chunk is %d: with the strategy chunks it must be a power of two from 1 to %d",
                      config->chunk, MAX_CHUNK);

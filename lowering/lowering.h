@@ -33,6 +33,7 @@ struct config {
     int chunk;                  // STRATEGY_CHUNKS: points of a row per piece, a power of two; else 0
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
+    bool stream;                // what is read or written for the last time leaves the L2 before what isn't
     int min_blocks;             // resident blocks per multiprocessor asked of the compiler; 0: no wish
 };
 

@@ -117,6 +117,7 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     }
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
+    add_texts(&builder, "stream", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "min_blocks", 4, (const char *[]){"0", "1", "2", "4"});
     return builder.space;
 }
@@ -182,6 +183,13 @@ static void draw_axis(struct config_axis *axis, const struct axis_use *use, stru
     budget->registers /= axis->unroll;
 }
 
+static int warps_of(const struct config *config) {
+    int warps = 1;
+    for (int i = 0; i < config->axis_count; i++)
+        warps *= config->axes[i].warps;
+    return warps;
+}
+
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
     struct axis_list list = axis_list(kernel);
     struct config *config = ARENA_NEW(arena, struct config);
@@ -207,6 +215,9 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
         config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
     config->peel = draw_below(seed, 2);
     config->late = draw_below(seed, 2);
+    config->stream = draw_below(seed, 2);
     config->min_blocks = (const int[]){0, 1, 2, 4}[draw_below(seed, 4)];
+    while (warps_of(config) * config->min_blocks > MAX_RESIDENT_WARPS)
+        config->min_blocks /= 2;
     return config;
 }

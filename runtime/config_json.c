@@ -186,6 +186,11 @@ static bool read_late(struct reader *reader, const char *path, const cJSON *item
     return read_bool(reader, path, item, &reader->config->late);
 }
 
+static bool read_stream(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->stream);
+}
+
 static bool read_min_blocks(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_integer(reader, path, item, &reader->config->min_blocks);
@@ -196,7 +201,8 @@ static const struct {
     bool (*read)(struct reader *reader, const char *path, const cJSON *item);
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
-    {"strategy", read_strategy}, {"chunk", read_chunk}, {"peel", read_peel}, {"late", read_late}, {"min_blocks", read_min_blocks},
+    {"strategy", read_strategy}, {"chunk", read_chunk}, {"peel", read_peel}, {"late", read_late},
+    {"stream", read_stream}, {"min_blocks", read_min_blocks},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -211,7 +217,7 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, peel, late, min_blocks");
+                                                                  "strategy, chunk, peel, late, stream, min_blocks");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -324,6 +330,8 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
     if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
+    if (!standard || config->stream != standard->stream)
+        text_printf(out, ",\n  \"stream\": %s", config->stream ? "true" : "false");
     if (!standard || config->min_blocks != standard->min_blocks)
         text_printf(out, ",\n  \"min_blocks\": %d", config->min_blocks);
     text_add(out, "\n}");

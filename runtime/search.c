@@ -202,6 +202,7 @@ static struct config *cross(struct search *search, struct arena *arena, const st
     struct config *child = copy_config(arena, a);
     for (int i = 0; i < child->axis_count && i < b->axis_count; i++)
         if (draw_below(search, 2)) child->axes[i] = b->axes[i];
+    if (draw_below(search, 2)) child->stream = b->stream;
     if (draw_below(search, 2)) child->min_blocks = b->min_blocks;
     if (draw_below(search, 2)) child->peel = b->peel;
     if (draw_below(search, 2)) child->late = b->late;

@@ -96,7 +96,7 @@ static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
 
 static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
-                a->peel == b->peel && a->late == b->late && a->min_blocks == b->min_blocks && a->chunk == b->chunk;
+                a->peel == b->peel && a->late == b->late && a->stream == b->stream && a->min_blocks == b->min_blocks && a->chunk == b->chunk;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
         same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
@@ -230,6 +230,8 @@ static struct config *with_knob(struct arena *arena, const struct config *base, 
         config->peel = !strcmp(choice, "true");
     else if (!strcmp(path, "late"))
         config->late = !strcmp(choice, "true");
+    else if (!strcmp(path, "stream"))
+        config->stream = !strcmp(choice, "true");
     return config;
 }
 

@@ -266,6 +266,7 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "chunk") return std::to_string(c.chunk);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
+    if (path == "stream") return boolean(c.stream);
     if (path == "min_blocks") return std::to_string(c.min_blocks);
     size_t first = path.find('.'), last = path.rfind('.');
     if (first == std::string::npos || path.compare(0, first, "axes") != 0) return "";
@@ -289,7 +290,8 @@ std::string describe_config(const config &c) {
                 "l " + std::to_string(a.warps) + "w unroll " + std::to_string(a.unroll) + "; ";
     }
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") + "; ";
-    return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") + " min_blocks " + std::to_string(c.min_blocks);
+    return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") + (c.stream ? " stream" : "") +
+           " min_blocks " + std::to_string(c.min_blocks);
 }
 
 void knob_coverage::expect(arena *memory, const ir_kernel *kernel) {

@@ -138,6 +138,16 @@ inline unsigned short tile_f16_store(float value) {
     unsigned rounded = rest + 0xfffu + (rest >> 13 & 1);
     return (unsigned short)(sign | ((rounded >> 13) - (112u << 10)));
 }
+// NaN if either is.
+inline float tile_maxf(float a, float b) { return a > b || a != a ? a : b; }
+inline float tile_minf(float a, float b) { return a < b || a != a ? a : b; }
+// Where a word stays afterwards is no matter of its value.
+inline unsigned tile_read_once_4(const void *p) { return *static_cast<const unsigned *>(p); }
+inline uint2 tile_read_once_8(const void *p) { return *static_cast<const uint2 *>(p); }
+inline uint4 tile_read_once_16(const void *p) { return *static_cast<const uint4 *>(p); }
+inline void tile_write_once_4(void *p, unsigned q) { *static_cast<unsigned *>(p) = q; }
+inline void tile_write_once_8(void *p, uint2 q) { *static_cast<uint2 *>(p) = q; }
+inline void tile_write_once_16(void *p, uint4 q) { *static_cast<uint4 *>(p) = q; }
 inline float tile_bf16_load(unsigned short bits) { return simt::bits_as<float>(unsigned(bits) << 16); }
 inline unsigned short tile_bf16_store(float value) {
     unsigned bits = simt::bits_as<unsigned>(value);

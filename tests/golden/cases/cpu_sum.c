@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
-//   grid tm, tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 #include <math.h>
 #include <stdbool.h>

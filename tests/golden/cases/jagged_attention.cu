@@ -6,7 +6,7 @@
 //   th: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tq: block 4 = vector 1 x lanes 1 x warps 4 x registers 1
 //   tk: block 4 = vector 1 x lanes 1 x warps 1 x registers 4
-//   grid th, tb; strategy rows; peel true; late true; min_blocks 0
+//   grid th, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -32,7 +32,9 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
 }
 
 static __device__ __forceinline__ float tile_maxf(float a, float b) {
-    return a > b || a != a ? a : b;
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
 }
 
 static __device__ __forceinline__ unsigned short tile_f16_store(float f) {

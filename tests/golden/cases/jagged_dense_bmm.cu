@@ -4,7 +4,7 @@
 //   tn: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
 //   tl: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
 //   td: block 16 = vector 1 x lanes 1 x warps 1 x registers 16
-//   grid tn, tb; strategy chunks of 32; peel true; late true; min_blocks 0
+//   grid tn, tb; strategy chunks of 32; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
     return a > b ? a : b;

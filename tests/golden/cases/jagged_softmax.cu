@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
 //   tk: block 128 = vector 1 x lanes 2 x warps 16 x registers 4
-//   grid tm, tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -22,7 +22,9 @@ static __device__ __forceinline__ void tile_load_bf16x8(float *v, const unsigned
 }
 
 static __device__ __forceinline__ float tile_maxf(float a, float b) {
-    return a > b || a != a ? a : b;
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
 }
 
 static __device__ __forceinline__ void tile_clear_f32x8(float *v) {

@@ -2,7 +2,7 @@
 // T = f32, I = i64; 32-bit indices
 //   tb: block 8 = vector 1 x lanes 1 x warps 8 x registers 1
 //   tk: block 256 = vector 1 x lanes 32 x warps 1 x registers 8
-//   grid tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;

@@ -3,7 +3,7 @@
 //   m: block 32 = vector 4 x lanes 8 x warps 1 x registers 1
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk: block 512 = vector 1 x lanes 4 x warps 16 x registers 8
-//   grid tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -23,7 +23,9 @@ static __device__ __forceinline__ void tile_clear_f32x4(float *v) {
 }
 
 static __device__ __forceinline__ float tile_maxf(float a, float b) {
-    return a > b || a != a ? a : b;
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
 }
 
 static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int count, const int step) {

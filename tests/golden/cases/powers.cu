@@ -1,7 +1,7 @@
 // powers from constructs.tile, compiled by tilec 0.1.0
 // 32-bit indices
 //   t: block 256 = vector 1 x lanes 32 x warps 8 x registers 1
-//   grid t; strategy rows; peel true; late true; min_blocks 0
+//   grid t; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_mod_i64(long long a, long long b) {
     return b == 0 || b == -1 ? 0 : a % b;

@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk: block 256 = vector 1 x lanes 4 x warps 16 x registers 4
 //   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
-//   grid tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;

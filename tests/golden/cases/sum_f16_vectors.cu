@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 256 = vector 8 x lanes 32 x warps 1 x registers 1
 //   tk: block 16 = vector 1 x lanes 1 x warps 4 x registers 4, unroll 2
-//   grid tm, tb; strategy rows; peel true; late true; min_blocks 0
+//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;

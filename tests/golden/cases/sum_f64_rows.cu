@@ -3,7 +3,7 @@
 //   tb: block 8 = vector 1 x lanes 2 x warps 4 x registers 1
 //   tm: block 32 = vector 2 x lanes 8 x warps 1 x registers 2
 //   tk: block 8 = vector 1 x lanes 2 x warps 1 x registers 4, unroll 4
-//   grid tb, tm; strategy rows; peel false; late false; min_blocks 0
+//   grid tb, tm; strategy rows; peel false; late false; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;

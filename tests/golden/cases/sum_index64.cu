@@ -3,7 +3,7 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   tk: block 4 = vector 1 x lanes 1 x warps 4 x registers 1
-//   grid tm, tb; strategy rows; peel true; late true; min_blocks 2
+//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 2
 
 static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
     float *all = (float *)shared;
