@@ -2,7 +2,6 @@
 // tilec.h: tuning. In: a program, arguments in words, a device, perhaps a list of configs. Out: a row for each config, and
 // the best of them. What happens between is the driver's (tune.c).
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,16 +126,9 @@ static struct status open_journal(tilec_tune *tune)
 
 // ---------------------------------------------------------------------------------------------- the machine
 
-static int cores_here(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count;
-}
-
 static int compilers_here(const tilec_tune *tune)
 {
-    int cores = cores_here(), count = tune->cuda && cores > 1 ? cores - 1 : cores;
+    int cores = usable_cores(), count = tune->cuda && cores > 1 ? cores - 1 : cores;
     if (tune->options->compilers > 0) return tune->options->compilers;
     return count > COMPILERS_DEFAULT ? COMPILERS_DEFAULT : count;
 }

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -129,6 +130,13 @@ const char *cpu_compiler_identity(struct arena *arena)
 }
 
 // ---------------------------------------------------------------------------------------------- which CPU
+
+int usable_cores(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count;
+}
 
 // What -march=native looks at. Where it can't be asked, the kernel's own list of features stands for it.
 const char *cpu_features(struct arena *arena)

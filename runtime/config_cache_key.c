@@ -42,13 +42,6 @@ static const char *line_value(struct arena *arena, const char *path, const char 
     return value;
 }
 
-static int usable_cores(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 struct status config_device_cpu(struct arena *arena, struct config_device *device)
 {
     struct utsname about;

@@ -2,8 +2,10 @@
 // Tensors with guards and poison, numbers in words, generated data, comparing, printing.
 // The golden values of the generators were worked out from their definition with big integers and decimal fractions.
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "runtime/build.h"
 #include "runtime/data.h"
 #include "tap.h"
 
@@ -261,6 +263,28 @@ static void names_and_seeds_matter(struct tap *tap)
     CHECK(tap, fill(tap, "randn", "y", 1, &b).ok && memcmp(a.view.data, b.view.data, a.bytes) != 0);
     tensor_free(&a);
     tensor_free(&b);
+}
+
+// However many threads share the work, the numbers are those of one.
+static void threads_do_not_matter(struct tap *tap)
+{
+    enum { COUNT = (5 << 20) + 3 };
+    struct tensor several = vector(tap, TYPE_F32, COUNT), one = vector(tap, TYPE_F32, COUNT);
+    cpu_set_t all, first;
+    CHECK(tap, sched_getaffinity(0, sizeof all, &all) == 0);
+    CPU_ZERO(&first);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&first) == 0; core++)
+        if (CPU_ISSET(core, &all)) CPU_SET(core, &first);
+    for (int round = 0; round < 2; round++) {
+        const char *text = round ? "uniform(-1, 3)" : "randn";
+        CHECK(tap, fill(tap, text, "x", 5, &several).ok);
+        CHECK(tap, sched_setaffinity(0, sizeof first, &first) == 0 && usable_cores() == 1);
+        CHECK(tap, fill(tap, text, "x", 5, &one).ok);
+        CHECK(tap, sched_setaffinity(0, sizeof all, &all) == 0);
+        CHECK(tap, memcmp(several.view.data, one.view.data, one.bytes) == 0);
+    }
+    tensor_free(&several);
+    tensor_free(&one);
 }
 
 // The rows of a zipf draw are those of the formula, in another order.
@@ -577,6 +601,7 @@ static const struct tap_test tests[] = {
     {"golden values of the generators", golden_values},
     {"statistics of the generators", statistics},
     {"names and seeds matter", names_and_seeds_matter},
+    {"threads don't matter", threads_do_not_matter},
     {"zipf is a permutation of the formula", zipf_is_a_permutation},
     {"refused generators", refused_generators},
     {"equal and nearly equal", equal_and_nearly_equal},
