@@ -445,6 +445,7 @@ tilec_text tilec_tune_json(const tilec_tune *tune)
     wire_add_text(&out, "key", tune->key.hash.hex);
     wire_add_bool(&out, "cached", tune->cached);
     wire_add_bool(&out, "interrupted", tune->job.interrupted);
+    wire_add_number(&out, "seconds", tune->job.seconds);
     wire_add_int(&out, "filled", tune->bound.filled);
     wire_add_int(&out, "compiled", tune->job.started);
     wire_add_int(&out, "rows", tune->rows.count);
