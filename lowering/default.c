@@ -13,6 +13,7 @@
 enum {
     THREAD_ELEMENTS = 32,  // elements of a tile per thread: loads in flight against registers
     ROW_WARPS = 16,        // along a loop that reduces
+    REREAD_WARPS = 32,     // one large block has less under way than two, and finds more of it in the L2 again
     TOP_WARPS = 8,         // along what only goes to the grid
     COLUMN_LANES = 16,     // beside rows: 64 floats of columns, as much of the row as lanes are left
     WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
@@ -108,12 +109,31 @@ static void shape_columns(struct config_axis *axis, const struct axis_use *use, 
     *lanes /= axis->lanes;
 }
 
+static void count_loads(const struct ir_region *region, int *loads) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_LOAD)
+            loads[op->param]++;
+        for (int r = 0; r < op->region_count; r++)
+            count_loads(op->regions[r], loads);
+    }
+}
+
+// Several loops go over the same rows, and a later one reads again what an earlier one has read.
+static bool rereads(struct arena *arena, const struct ir_kernel *kernel, const struct axis_use *rows) {
+    int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1), most = 0;
+    count_loads(kernel->body, loads);
+    for (int p = 0; p < kernel->param_count; p++)
+        if (ir_type_is_float(kernel->params[p].type) && loads[p] > most)
+            most = loads[p];
+    return rows->loops > 1 && most > 1;
+}
+
 // No more points than the loop is known to have.
-static void shape_rows(struct config_axis *axis, const struct axis_use *use, int lanes, int elements) {
+static void shape_rows(struct config_axis *axis, const struct axis_use *use, int lanes, int warps, int elements) {
     int registers = at_most(THREAD_ELEMENTS / (elements < THREAD_ELEMENTS ? elements : THREAD_ELEMENTS), 8);
     int most = use->extent > 0 ? up_to_power(use->extent, MAX_BLOCK) : MAX_BLOCK;
     axis->lanes = at_most(most, lanes);
-    axis->warps = at_most(most / axis->lanes, ROW_WARPS);
+    axis->warps = at_most(most / axis->lanes, warps);
     axis->block = axis->lanes * axis->warps * at_most(most / (axis->lanes * axis->warps), registers);
 }
 
@@ -165,14 +185,16 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
             shape_full(&config->axes[i], &list.items[i], &lanes);
     if (columns >= 0)
         shape_columns(&config->axes[columns], &list.items[columns], smallest_element(kernel), rows >= 0, &lanes);
+    bool again = rows >= 0 && rereads(arena, kernel, &list.items[rows]);
     if (rows >= 0)
-        shape_rows(&config->axes[rows], &list.items[rows], lanes,
+        shape_rows(&config->axes[rows], &list.items[rows], lanes, again ? REREAD_WARPS : ROW_WARPS,
                    columns >= 0 ? elements_of(&config->axes[columns]) : 1);
     else if (columns >= 0 && !list.items[columns].full)
         shape_top(config, &list, columns);
     set_grid(arena, config, &list);
     config->peel = true;
     config->late = true;
+    config->stream = again;
     return config;
 }
 

@@ -2,8 +2,8 @@
 // T = f16, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
-//   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
-//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+//   tk: block 256 = vector 1 x lanes 1 x warps 32 x registers 8
+//   grid tm, tb; strategy rows; peel true; late true; stream true; min_blocks 0
 
 #include <math.h>
 #include <stdbool.h>
@@ -70,17 +70,17 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
     const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 128;
+    const int tk_full = length_2 - length_2 % 256;
     const int start_2 = (int)start;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         // 21: let top = max(highest, max[tk](v));
-        float v[32][128];
+        float v[32][256];
         float v_2[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             v_2[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 v[tm_i][tk_i] = (inside[tm_i] ? tile_f16_load(x[(start_2 + (tk0 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
                 v_2[tm_i] = tile_maxf(v_2[tm_i], inside[tm_i] ? v[tm_i][tk_i] : (-__builtin_inff()));
             }
@@ -100,7 +100,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
             v_4[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 v_4[tm_i] += inside[tm_i] ? expf(v[tm_i][tk_i] - base[tm_i]) : 0.0f;
             }
         }
@@ -117,13 +117,13 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     }
     if (tk_full < length_2) {
         const int tk0_2 = tk_full;
-        float v_5[32][128];
+        float v_5[32][256];
         float v_6[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             v_6[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 v_5[tm_i][tk_i] = (inside[tm_i] && tk0_2 + tk_i < length_2 ? tile_f16_load(x[(start_2 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
                 v_6[tm_i] = tile_maxf(v_6[tm_i], inside[tm_i] && tk0_2 + tk_i < length_2 ? v_5[tm_i][tk_i] : (-__builtin_inff()));
             }
@@ -141,7 +141,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
             v_8[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 v_8[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_2 ? expf(v_5[tm_i][tk_i] - base_2[tm_i]) : 0.0f;
             }
         }
@@ -158,10 +158,10 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     }
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
-    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
+    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 if (inside[tm_i]) out[(start_2 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] ? tile_f16_load(x[(start_2 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }
@@ -169,7 +169,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     if (tk_full < length_2) {
         const int tk0_4 = tk_full;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 256; ++tk_i) {
                 if (inside[tm_i] && tk0_4 + tk_i < length_2) out[(start_2 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] && tk0_4 + tk_i < length_2 ? tile_f16_load(x[(start_2 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }

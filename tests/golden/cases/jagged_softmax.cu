@@ -2,8 +2,8 @@
 // T = bf16, I = i32, M = 128; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
-//   tk: block 128 = vector 1 x lanes 2 x warps 16 x registers 4
-//   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+//   tk: block 256 = vector 1 x lanes 2 x warps 32 x registers 4
+//   grid tm, tb; strategy rows; peel true; late true; stream true; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -96,6 +96,26 @@ static __device__ __forceinline__ void tile_sum_many_f32(float *v, const int n, 
     for (int i = 0; i < n; ++i) v[i] = all[i * warps * row + first];
 }
 
+static __device__ __forceinline__ uint4 tile_read_once_16(const void *p) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        "ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w) : "l"(p));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_once_bf16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = tile_read_once_16(p);
+    v[0] = __uint_as_float(q0.x << 16);
+    v[1] = __uint_as_float(q0.x & 0xffff0000u);
+    v[2] = __uint_as_float(q0.y << 16);
+    v[3] = __uint_as_float(q0.y & 0xffff0000u);
+    v[4] = __uint_as_float(q0.z << 16);
+    v[5] = __uint_as_float(q0.z & 0xffff0000u);
+    v[6] = __uint_as_float(q0.w << 16);
+    v[7] = __uint_as_float(q0.w & 0xffff0000u);
+}
+
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -114,15 +134,21 @@ static __device__ __forceinline__ float tile_bf16_round(float f) {
     return tile_bf16_load(tile_bf16_store(f));
 }
 
-static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, const float *v) {
-    *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
+static __device__ __forceinline__ void tile_write_once_16(void *p, uint4 q) {
+    asm volatile("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        "st.global.L1::no_allocate.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, policy; }"
+        : : "l"(p), "r"(q.x), "r"(q.y), "r"(q.z), "r"(q.w) : "memory");
 }
 
-// launch: 1 * B blocks of 512 threads
-extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned short *__restrict__ x, const int *__restrict__ offsets, unsigned short *__restrict__ out) {
+static __device__ __forceinline__ void tile_store_once_bf16x8(unsigned short *p, const float *v) {
+    tile_write_once_16(p, make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16));
+}
+
+// launch: 1 * B blocks of 1024 threads
+extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned short *__restrict__ x, const int *__restrict__ offsets, unsigned short *__restrict__ out) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[8704];
+    __shared__ __align__(16) unsigned char tile_shared[17408];
     const int tm_t = (lane & 15) * 8;
     const int tk_t = warp * 2 + (lane >> 4 & 1);
     const int tm0 = (int)(blockIdx.x % 1) * 128;
@@ -139,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
     const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 128;
+    const int tk_full = length_2 - length_2 % 256;
     const int start_2 = (int)start;
     float total[8];
     float highest[8];
@@ -148,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
         total[tm_i] = 0.0f;
         highest[tm_i] = __int_as_float((int)0xff800000);
     }
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
         // 21: let top = max(highest, max[tk](v));
         float v_2[4][8];
@@ -160,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_bf16x8(v, x + (start_2 + (tk + tk_i * 32)) * 128 + tm);
+            tile_load_bf16x8(v, x + (start_2 + (tk + tk_i * 64)) * 128 + tm);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_2[tk_i][tm_i] = v[tm_i];
@@ -216,12 +242,12 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_6[8];
-            if (tk_2 + tk_i * 32 < length_2) tile_load_bf16x8(v_6, x + (start_2 + (tk_2 + tk_i * 32)) * 128 + tm);
+            if (tk_2 + tk_i * 64 < length_2) tile_load_bf16x8(v_6, x + (start_2 + (tk_2 + tk_i * 64)) * 128 + tm);
             else tile_clear_f32x8(v_6);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_7[tk_i][tm_i] = v_6[tm_i];
-                v_8[tm_i] = tile_maxf(v_8[tm_i], tk_2 + tk_i * 32 < length_2 ? v_7[tk_i][tm_i] : __int_as_float((int)0xff800000));
+                v_8[tm_i] = tile_maxf(v_8[tm_i], tk_2 + tk_i * 64 < length_2 ? v_7[tk_i][tm_i] : __int_as_float((int)0xff800000));
             }
         }
         float top_2[8];
@@ -242,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_10[tm_i] += tk_2 + tk_i * 32 < length_2 ? expf(v_7[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
+                v_10[tm_i] += tk_2 + tk_i * 64 < length_2 ? expf(v_7[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
             }
         }
         float total_3[8];
@@ -270,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
         highest_2[tm_i] = tile_max_lanes_f32(highest_2[tm_i], 2, 16);
     }
-    tile_max_many_f32(&highest_2[0], 8, tile_shared, 16, 1, 16, 1);
+    tile_max_many_f32(&highest_2[0], 8, tile_shared, 32, 1, 16, 1);
     float total_4[8];
     #pragma unroll
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -281,16 +307,16 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
         total_4[tm_i] = tile_sum_lanes_f32(total_4[tm_i], 2, 16);
     }
-    tile_sum_many_f32(&total_4[0], 8, tile_shared, 16, 1, 16, 1);
+    tile_sum_many_f32(&total_4[0], 8, tile_shared, 32, 1, 16, 1);
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
-    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 128) {
+    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         const int tk_3 = tk0_3 + tk_t;
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
         float v_11[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_bf16x8(v_11[tk_i], x + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm);
+            tile_load_once_bf16x8(v_11[tk_i], x + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -299,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_12[tm_i] = tile_bf16_round(expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
-            tile_store_bf16x8(out + (start_2 + (tk_3 + tk_i * 32)) * 128 + tm, v_12);
+            tile_store_once_bf16x8(out + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm, v_12);
         }
     }
     if (tk_full < length_2) {
@@ -308,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
         float v_13[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_4 + tk_i * 32 < length_2) tile_load_bf16x8(v_13[tk_i], x + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm);
+            if (tk_4 + tk_i * 64 < length_2) tile_load_once_bf16x8(v_13[tk_i], x + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm);
             else tile_clear_f32x8(v_13[tk_i]);
         }
         #pragma unroll
@@ -318,7 +344,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_softmax(const unsigned 
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_14[tm_i] = tile_bf16_round(expf(v_13[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
-            if (tk_4 + tk_i * 32 < length_2) tile_store_bf16x8(out + (start_2 + (tk_4 + tk_i * 32)) * 128 + tm, v_14);
+            if (tk_4 + tk_i * 64 < length_2) tile_store_once_bf16x8(out + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm, v_14);
         }
     }
 }
