@@ -43,15 +43,25 @@ static void find_handed_on(struct emitter *emitter, const struct ir_region *regi
     }
 }
 
-static void count_accesses(const struct ir_region *region, int *loads, int *stores) {
-    for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_LOAD)
-            loads[op->param]++;
-        if (op->code == OP_STORE || op->code == OP_ATOMIC)
-            stores[op->param]++;
-        for (int r = 0; r < op->region_count; r++)
-            count_accesses(op->regions[r], loads, stores);
-    }
+static void note_accesses(const struct ir_op *op, bool *loaded, bool *stored) {
+    if (op->code == OP_LOAD)
+        loaded[op->param] = true;
+    if (op->code == OP_STORE || op->code == OP_ATOMIC)
+        stored[op->param] = true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)
+            note_accesses(inner, loaded, stored);
+}
+
+void find_hazards(struct emitter *emitter, const struct ir_op *top) {
+    int count = emitter->kernel->param_count;
+    bool *loaded = ARENA_ARRAY(emitter->arena, bool, count + 1), *stored = ARENA_ARRAY(emitter->arena, bool, count + 1);
+    note_accesses(top, loaded, stored);
+    for (const struct ir_op *op = emitter->kernel->body->first; op; op = op->next)
+        if (!is_control(op))  // every launch that needs it does it itself
+            note_accesses(op, loaded, stored);
+    for (int p = 0; p < count; p++)
+        emitter->hazards[p] = loaded[p] && stored[p];
 }
 
 bool is_hazard(const struct emitter *emitter, const struct ir_op *op) {
@@ -72,11 +82,6 @@ static void prepare(struct emitter *emitter) {
     emitter->users = ARENA_ARRAY(arena, struct users, kernel->value_count + 1);
     note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
-    int *loads = ARENA_ARRAY(arena, int, kernel->param_count + 1),
-        *stores = ARENA_ARRAY(arena, int, kernel->param_count + 1);
-    count_accesses(kernel->body, loads, stores);
-    for (int p = 0; p < kernel->param_count; p++)
-        emitter->hazards[p] = loads[p] && stores[p];
     emitter->last_loads = ARENA_ARRAY(arena, const struct ir_op *, kernel->param_count + 1);
     note_last_loads(emitter, kernel->body);
 }

@@ -56,7 +56,7 @@ struct emitter {
     int *group_of;            // by value id: in the segment at hand, or -1
     int group;                // that is being written
     bool *handed_on;          // by value id: the start value of something carried, and nothing else
-    bool *hazards;            // by parameter: loaded and stored in this kernel
+    bool *hazards;            // by parameter: loaded and stored in the launch that is being written
     const struct ir_op **last_loads;  // by parameter, in the order of the text; NULL: never loaded
 
     // Of the function being written
@@ -166,6 +166,8 @@ const char *dims_text(struct emitter *emitter, const struct dims *dims);  // "[8
 
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan);
 void write_fill(struct emitter *emitter, int param, const char *name, struct launch_kernel *plan);
+// Which tensors the launch both loads and stores. What another launch stored is there when this one begins.
+void find_hazards(struct emitter *emitter, const struct ir_op *top);
 bool is_hazard(const struct emitter *emitter, const struct ir_op *op);  // loads or stores a tensor that is both
 
 #endif

@@ -402,6 +402,7 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     struct usage usage = {.values = ARENA_ARRAY(emitter->arena, bool, emitter->kernel->value_count)};
     struct grid grid = {0};
     start_function(emitter);
+    find_hazards(emitter, top);
     emitter->out = &body;
     emitter->indent = 1;
     find_grid_loops(emitter, top, &grid);

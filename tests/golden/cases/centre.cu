@@ -53,9 +53,7 @@ extern "C" __global__ void __launch_bounds__(256) centre_1(const float *__restri
     // 14: mean[tb] = total / accum(T)(max(length, 1));
     const float v = (float)tile_maxi_i64(length, 1LL);
     total = tile_sum_lanes_f32(total, 32, 1);
-    __syncthreads();
     if ((thread & 31) == 0 && inside) mean[tb] = total / v;
-    __syncthreads();
 }
 
 // launch: ceil(B / 8) blocks of 256 threads

@@ -126,22 +126,18 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *
     const int i_5 = (int)i_3;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
         const int tk = tk0 + tk_t;
-        __syncthreads();
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
             if ((thread & 7) == 0) row_of_4[i_5 + (tk + tk_i * 16)] = tb;
         }
-        __syncthreads();
     }
     if (tk_full < i_4) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        __syncthreads();
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
             if ((thread & 7) == 0 && tk_2 + tk_i * 16 < i_4) row_of_4[i_5 + (tk_2 + tk_i * 16)] = tb;
         }
-        __syncthreads();
     }
 }
 
@@ -159,8 +155,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     // 15: let start = offsets[tb];
     // 16: let length = offsets[tb + 1] - start;
     const int i = (int)tb;
-    const int i_2 = row_of_4[i];
-    const long long row = tile_maxi_i64(tile_mini_i64((long long)i_2, (long long)(B - 1)), 0LL);
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)row_of_4[i], (long long)(B - 1)), 0LL);
     const int row_2 = (int)row;
     const long long start = offsets[row_2];
     const long long begin = (tb - (start / 256LL + row)) * 256LL;
@@ -170,8 +165,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     // 18: var acc: accum(T)[tb, tm] = 0;
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
-    const int i_3 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 256LL, length) : begin) - begin, -2146435071LL, 2146435071LL);
-    const int tk_full = i_3 - i_3 % 32;
+    const int i_2 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 256LL, length) : begin) - begin, -2146435071LL, 2146435071LL);
+    const int tk_full = i_2 - i_2 % 32;
     const int begin_3 = (int)begin;
     const int start_2 = (int)start;
     float acc[8];
@@ -191,13 +186,13 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
             }
         }
     }
-    if (tk_full < i_3) {
+    if (tk_full < i_2) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
             float v_2[8];
-            if (tk_2 + tk_i * 16 < i_3) tile_load_bf16x8(v_2, x + (start_2 + (begin_3 + (tk_2 + tk_i * 16))) * 64 + tm);
+            if (tk_2 + tk_i * 16 < i_2) tile_load_bf16x8(v_2, x + (start_2 + (begin_3 + (tk_2 + tk_i * 16))) * 64 + tm);
             else tile_clear_f32x8(v_2);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -212,7 +207,6 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     tile_sum_many_f32(&acc[0], 8, tile_shared, 4, 1, 8, 1);
     __syncthreads();
     if ((thread & 120) == 0) tile_store_f32x8(partial_3 + i * 64 + tm, acc);
-    __syncthreads();
 }
 
 // launch: 1 * B blocks of 128 threads
