@@ -48,9 +48,10 @@ static const char *extent_text(struct emitter *emitter, const struct ir_value *e
 static const char *flat_index(struct emitter *emitter, const struct ir_op *op, int least) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
     const char *text = "0";
-    for (int i = 0; i < param->rank; i++) {
-        if (i == 0) {
-            text = as_index(emitter, op->operands[0], param->rank > 1 ? 13 : least);
+    int first = param->local;  // a block has its own part alone
+    for (int i = first; i < param->rank; i++) {
+        if (i == first) {
+            text = as_index(emitter, op->operands[i], param->rank > first + 1 ? 13 : least);
             continue;
         }
         int64_t extent;
@@ -90,6 +91,8 @@ static bool is_multiple(const struct ir_value *value, int of) {
     if (value->region)
         return false;
     const struct ir_op *def = value->def;
+    if (def->code == OP_CAST)
+        return !ir_type_is_float(def->operands[0]->type) && is_multiple(def->operands[0], of);
     if (def->code == OP_ADD || def->code == OP_SUB)
         return is_multiple(def->operands[0], of) && is_multiple(def->operands[1], of);
     if (def->code == OP_MUL)
@@ -181,16 +184,7 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
 // The bits of the thread's number that don't choose a point of `axes`: one of those threads stores.
 static unsigned spare_threads(const struct emitter *emitter, axes_t axes) {
     const struct lowered *lowered = emitter->lowered;
-    unsigned lanes = 31u & ~(unsigned)(lowered->lanes - 1), warps = 0;
-    for (int a = 0; a < emitter->kernel->axis_count; a++) {
-        const struct axis_layout *layout = &lowered->axes[a];
-        if (!layout->block)
-            continue;
-        unsigned lane_bits = (unsigned)(layout->lanes - 1) << layout->lane_shift;
-        unsigned warp_bits = (unsigned)(layout->warps - 1) << layout->warp_shift;
-        lanes |= lane_bits;
-        warps |= warp_bits;
-    }
+    unsigned lanes = 31, warps = (unsigned)lowered->warps - 1;
     for (int a = 0; a < emitter->kernel->axis_count; a++) {
         const struct axis_layout *layout = &lowered->axes[a];
         if (!layout->block || !(axes & AXIS_BIT(a)))

@@ -107,6 +107,7 @@ static void write_config(struct emitter *emitter) {
     for (int i = 0; i < config->grid_count; i++)
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
     const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
+    chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->stage ? " staged" : "");
     line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; stream %s; min_blocks %d", grid,
          config_strategy_name(config->strategy), chunk, config->peel ? "true" : "false", config->late ? "true" : "false",
          config->stream ? "true" : "false", config->min_blocks);
@@ -194,7 +195,8 @@ static void plan_workspaces(struct emitter *emitter, struct launch_plan *plan) {
     plan->workspaces = ARENA_ARRAY(emitter->arena, const struct ir_param *, kernel->param_count + 1);
     for (int p = 0; p < kernel->param_count; p++)
         if (kernel->params[p].kind == PARAM_WORKSPACE) {
-            plan->workspaces[plan->workspace_count++] = &kernel->params[p];
+            if (!kernel->params[p].local)
+                plan->workspaces[plan->workspace_count++] = &kernel->params[p];
             plan->aligned &= ~((uint64_t)1 << p);
         }
 }

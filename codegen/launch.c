@@ -252,7 +252,7 @@ static enum ir_type passed_type(enum ir_type type) {
 static struct launch_argument tensor_argument(const struct emitter *emitter, int param) {
     int number = 0;
     for (int p = 0; p < param; p++)
-        number += emitter->kernel->params[p].kind == PARAM_WORKSPACE;
+        number += emitter->kernel->params[p].kind == PARAM_WORKSPACE && !emitter->kernel->params[p].local;
     bool own = emitter->kernel->params[param].kind == PARAM_WORKSPACE;
     return (struct launch_argument){own ? ARGUMENT_WORKSPACE : ARGUMENT_TENSOR, own ? number : param,
                                     emitter->kernel->params[param].type};
@@ -263,7 +263,7 @@ static struct signature make_signature(struct emitter *emitter, struct launch_ke
     struct signature signature = {"", "", "", 0};
     plan->arguments = ARENA_ARRAY(emitter->arena, struct launch_argument, kernel->param_count + kernel->dim_count + 1);
     for (int p = 0; p < kernel->param_count; p++)
-        if (emitter->tensors >> p & 1) {
+        if ((emitter->tensors >> p & 1) && !kernel->params[p].local) {
             const char *constant = emitter->stored >> p & 1 ? "" : "const ";
             const char *type = print(emitter, "%s%s *", constant, storage_type(kernel->params[p].type));
             add_parameter(emitter, &signature, plan, type, emitter->param_names[p], tensor_argument(emitter, p));
@@ -353,10 +353,26 @@ static void write_runner(struct emitter *emitter, const char *name, const struct
     line(emitter, "}");
 }
 
+// A block's parts of local tensors: in shared memory. Returns their bytes.
+static int64_t write_local_tensors(struct emitter *emitter) {
+    int64_t bytes = 0;
+    for (int p = 0; p < emitter->kernel->param_count; p++) {
+        const struct ir_param *param = &emitter->kernel->params[p];
+        int64_t count = 1, extent;
+        if (!param->local || !(emitter->tensors >> p & 1))
+            continue;
+        for (int i = 1; i < param->rank; i++)
+            count *= constant_of(param->extents[i], &extent) ? extent : 1;
+        bytes += count * ir_type_bytes(param->type);
+        line(emitter, "%s%s %s[%lld];", emitter->cuda ? "__shared__ __align__(16) " : "", storage_type(param->type),
+             emitter->param_names[p], (long long)count);
+    }
+    return bytes;
+}
+
 static void write_thread(struct emitter *emitter) {
     if (!emitter->cuda)
         return;
-    emitter->indent = 1;
     if (emitter->needs_thread)
         line(emitter, "const int thread = (int)threadIdx.x;");
     if (emitter->needs_lane)
@@ -365,7 +381,6 @@ static void write_thread(struct emitter *emitter) {
         line(emitter, "const int warp = (int)threadIdx.x / 32;");
     if (emitter->shared_bytes)
         line(emitter, "__shared__ __align__(16) unsigned char tile_shared[%lld];", (long long)emitter->shared_bytes);
-    emitter->indent = 0;
 }
 
 static void plan_grid(struct emitter *emitter, const struct grid *grid, struct launch_kernel *plan) {
@@ -388,13 +403,16 @@ static void finish_function(struct emitter *emitter, struct text *outer, struct 
     struct signature signature = make_signature(emitter, plan);
     write_launch_words(emitter, plan);
     write_head(emitter, name, &signature, plan->threads, emitter->lowered->config->min_blocks);
+    emitter->indent = 1;
     write_thread(emitter);
+    int64_t local_bytes = write_local_tensors(emitter);
+    emitter->indent = 0;
     text_add_bytes(outer, body->data ? body->data : "", body->length);
     line(emitter, "}");
     write_runner(emitter, name, &signature);
     text_free(body);
     plan->name = name;
-    plan->static_shared_bytes = emitter->shared_bytes;
+    plan->static_shared_bytes = emitter->shared_bytes + local_bytes;
 }
 
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan) {

@@ -179,7 +179,8 @@ struct ir_dim {
     struct span span;
 };
 
-// Workspace tensors are made by lowering: the runtime allocates them for the time of a run, with any contents.
+// Workspace tensors are made by lowering: the runtime allocates them for the time of a run, with any contents. Of a local
+// one each block has its own part, for the time of the block; its first index is the block's.
 enum ir_param_kind { PARAM_IN, PARAM_INOUT, PARAM_OUT, PARAM_SCALAR, PARAM_WORKSPACE };
 
 struct ir_param {
@@ -189,6 +190,7 @@ struct ir_param {
     int rank;
     struct ir_value *extents[IR_MAX_RANK];  // numbers computed in the kernel's body from dims, scalars and constants
     const char *extent_text[IR_MAX_RANK];   // as written: "B + 1"
+    bool local;                             // PARAM_WORKSPACE
     bool optional, present;                 // an absent optional parameter is never named in the body
     struct ir_value *fill;                  // PARAM_OUT: a number of the tensor's type, or NULL
     bool has_default;                       // PARAM_SCALAR

@@ -306,7 +306,8 @@ static void print_param(struct text *out, const struct ir_kernel *kernel, int in
     static const char *const kinds[] = {
         [PARAM_IN] = "in", [PARAM_INOUT] = "inout", [PARAM_OUT] = "out", [PARAM_SCALAR] = "scalar", [PARAM_WORKSPACE] = "workspace"};
     const struct ir_param *param = &kernel->params[index];
-    text_printf(out, "  %s %s: %s", kinds[param->kind], param->name, ir_type_name(param->type));
+    text_printf(out, "  %s%s %s: %s", param->local ? "local " : "", kinds[param->kind], param->name,
+                ir_type_name(param->type));
     if (param->rank) {
         text_add(out, "[");
         print_uses(out, param->extents, param->rank);

@@ -5,8 +5,9 @@
 
 #include "lowering/lowering.h"
 
-enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_RESIDENT_WARPS = 64,
-       MAX_UNROLL = 8, MAX_CHUNK = 1 << 20 };
+enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_RESIDENT_WARPS = 64, MAX_UNROLL = 8,
+       MAX_MESHES = 8 };
+enum { LEAST_CHUNK = 32, MOST_CHUNK = 8192, MAX_CHUNK = 1 << 20 };  // in the space: from least to most
 
 struct axis_use {
     const char *name;
@@ -26,6 +27,9 @@ struct axis_list {
 
 struct axis_list axis_list(const struct ir_kernel *kernel);  // in order of first appearance
 bool may_split(struct arena *arena, const struct ir_kernel *kernel);  // whether the strategy chunks applies
+// Whether the wish's strategy (with its chunk and stage) applies to some loop of the kernel. If not, and `why` isn't NULL,
+// *why is the reason.
+bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish, const char **why);
 bool axis_listed(const struct axis_list *list, const char *name);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "lowering/axes.h"
 
-static const char *const strategy_names[STRATEGY_COUNT] = {[STRATEGY_ROWS] = "rows", [STRATEGY_CHUNKS] = "chunks"};
+static const char *const strategy_names[STRATEGY_COUNT] = {[STRATEGY_ROWS] = "rows", [STRATEGY_CHUNKS] = "chunks",
+                                                            [STRATEGY_FLAT] = "flat"};
 
 const char *config_strategy_name(enum config_strategy strategy) {
     return strategy_names[strategy];
@@ -76,6 +77,20 @@ static struct status check_grid(struct arena *arena, const struct axis_list *lis
     return STATUS_OK;
 }
 
+static struct status check_strategy(struct arena *arena, const struct config *config) {
+    const char *name = config_strategy_name(config->strategy);
+    if (config->strategy != STRATEGY_ROWS && !is_power_up_to(config->chunk, MAX_CHUNK))
+        return wrong(arena, "config.value", "chunk is %d: with the strategy %s it must be a power of two from 1 to %d",
+                     config->chunk, name, MAX_CHUNK);
+    if (config->strategy == STRATEGY_ROWS && config->chunk)
+        return wrong(arena, "config.value", "chunk is %d: it belongs to the strategies chunks and flat", config->chunk);
+    if (config->strategy == STRATEGY_ROWS && config->search)
+        return wrong(arena, "config.value", "search is true: it belongs to the strategies chunks and flat");
+    if (config->strategy != STRATEGY_FLAT && config->stage)
+        return wrong(arena, "config.value", "stage is true: it belongs to the strategy flat");
+    return STATUS_OK;
+}
+
 struct status config_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config) {
     struct axis_list list = axis_list(kernel);
     int lanes = 1, warps = 1;
@@ -102,10 +117,6 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
     if (warps * config->min_blocks > MAX_RESIDENT_WARPS)
         return wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
                      "multiprocessor holds %d warps", config->min_blocks, warps, MAX_RESIDENT_WARPS);
-    if (config->strategy == STRATEGY_CHUNKS && !is_power_up_to(config->chunk, MAX_CHUNK))
-        return wrong(arena, "config.value", "chunk is %d: with the strategy chunks it must be a power of two from 1 to %d",
-                     config->chunk, MAX_CHUNK);
-    if (config->strategy == STRATEGY_ROWS && config->chunk)
-        return wrong(arena, "config.value", "chunk is %d: it belongs to the strategy chunks", config->chunk);
-    return check_grid(arena, &list, config);
+    struct status status = check_strategy(arena, config);
+    return !status.ok ? status : check_grid(arena, &list, config);
 }

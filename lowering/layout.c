@@ -3,9 +3,12 @@
 // warp and register bits. A value's layout follows from its axes: spread over the threads of its own, repeated over the
 // others. On the CPU every bit is a register bit.
 //
+// Loops that stand apart from the config's (config_axis.mesh) have all lanes and warps anew: no value is on axes of two.
+//
 // Lanes go to the axis along which memory is contiguous first, so that neighbouring lanes touch neighbouring elements.
 #include <string.h>
 
+#include "lowering/axes.h"
 #include "lowering/pass.h"
 
 struct contiguity {
@@ -100,15 +103,15 @@ static int full_block(const struct ir_axis *axis) {
 bool lower_layout(struct pass_context *context) {
     struct lowered *out = context->out;
     const struct config *config = context->config;
-    int order[IR_MAX_AXES], lane_bits = 0, warp_bits = 0;
+    int order[IR_MAX_AXES], lane_bits[MAX_MESHES] = {0}, warp_bits[MAX_MESHES] = {0};
     order_axes(context, order);
     for (int i = 0; i < config->axis_count; i++) {
         const struct config_axis *axis = &config->axes[order[i]];
         struct axis_layout layout = layout_of(axis, &out->options.target);
-        layout.lane_shift = lane_bits;
-        layout.warp_shift = warp_bits;
-        lane_bits += bits_of(layout.lanes);
-        warp_bits += bits_of(layout.warps);
+        layout.lane_shift = lane_bits[axis->mesh];
+        layout.warp_shift = warp_bits[axis->mesh];
+        lane_bits[axis->mesh] += bits_of(layout.lanes);
+        warp_bits[axis->mesh] += bits_of(layout.warps);
         for (int a = 0; a < context->kernel->axis_count; a++) {
             const struct ir_axis *named = &context->kernel->axes[a];
             if (strcmp(named->name, axis->name))
@@ -121,7 +124,10 @@ bool lower_layout(struct pass_context *context) {
                               full_block(named), layout.block);
         }
     }
-    out->lanes = 1 << lane_bits;
-    out->warps = 1 << warp_bits;
+    out->lanes = out->warps = 1;
+    for (int mesh = 0; mesh < MAX_MESHES; mesh++) {
+        out->lanes = 1 << lane_bits[mesh] > out->lanes ? 1 << lane_bits[mesh] : out->lanes;
+        out->warps = 1 << warp_bits[mesh] > out->warps ? 1 << warp_bits[mesh] : out->warps;
+    }
     return true;
 }

@@ -16,11 +16,13 @@ struct config_axis {
     int lanes;    // lanes of a warp along the axis; over all axes at most 32
     int warps;    // warps along the axis; over all axes at most 32
     int unroll;   // tiles of a loop over the axis per turn: 1 2 4
+    int mesh;     // 0 in configs. Lowering adds axes for loops that stand apart, whose threads are dealt out anew: 1, 2, …
 };
 
 enum config_strategy {
     STRATEGY_ROWS,    // a tile of rows per block
     STRATEGY_CHUNKS,  // pieces of rows, of about equal work (chunks.c)
+    STRATEGY_FLAT,    // equal shares of the packed elements per block, which walks the rows in its share (flat.c)
     STRATEGY_COUNT
 };
 
@@ -30,7 +32,9 @@ struct config {
     int grid_count;
     const char **grid;          // axis names spread over the grid, fastest first: every top loop's, and inner ones by choice
     enum config_strategy strategy;
-    int chunk;                  // STRATEGY_CHUNKS: points of a row per piece, a power of two; else 0
+    int chunk;                  // not STRATEGY_ROWS: points per chunk or share, a power of two; else 0
+    bool search;                // not STRATEGY_ROWS: each block looks for its rows itself, not a launch before
+    bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
     bool stream;                // what is read or written for the last time leaves the L2 before what isn't
@@ -110,7 +114,7 @@ struct axis_layout {
 struct lowered {
     struct ir_kernel *kernel;    // the lowered program; every top-level operation that is a FOR is one launch
     struct axis_layout axes[IR_MAX_AXES];
-    const struct config *config;
+    const struct config *config; // as asked for, with the axes that lowering added
     struct lower_options options;
     int warps, lanes;            // per block, all axes together; threads = 32 * warps (on the CPU 1). Lanes beyond `lanes`
                                  // repeat the work of the others and store nothing.

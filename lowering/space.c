@@ -4,7 +4,7 @@
 
 #include "lowering/axes.h"
 
-enum { LEAST_CHUNK = 32, MOST_CHUNK = 8192, MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
+enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
 
 struct space_builder {
     struct arena *arena;
@@ -19,10 +19,14 @@ static struct config_knob *add_knob(struct space_builder *builder, const char *p
     return &space->knobs[space->knob_count - 1];
 }
 
-static void add_powers(struct space_builder *builder, const char *axis, const char *name, int from, int to) {
-    struct config_knob *knob = add_knob(builder, arena_printf(builder->arena, "axes.%s.%s", axis, name));
+static void add_powers_at(struct space_builder *builder, const char *path, int from, int to) {
+    struct config_knob *knob = add_knob(builder, path);
     for (int power = from; power <= to; power *= 2)
         knob->choices[knob->choice_count++] = arena_printf(builder->arena, "%d", power);
+}
+
+static void add_powers(struct space_builder *builder, const char *axis, const char *name, int from, int to) {
+    add_powers_at(builder, arena_printf(builder->arena, "axes.%s.%s", axis, name), from, to);
 }
 
 static int power_over(int64_t extent) {
@@ -89,6 +93,38 @@ static void add_texts(struct space_builder *builder, const char *path, int count
         knob->choices[knob->choice_count++] = texts[i];
 }
 
+// The strategies that split rows, each if it applies, and what belongs to them.
+struct strategies {
+    int count;
+    enum config_strategy items[STRATEGY_COUNT];
+    bool stage;
+};
+
+static struct strategies strategies_of(struct arena *arena, const struct ir_kernel *kernel) {
+    struct strategies strategies = {1, {STRATEGY_ROWS}, false};
+    for (int i = STRATEGY_ROWS + 1; i < STRATEGY_COUNT; i++) {
+        struct config wish = {.strategy = (enum config_strategy)i, .chunk = LEAST_CHUNK};
+        if (strategy_applies(arena, kernel, &wish, NULL))
+            strategies.items[strategies.count++] = wish.strategy;
+    }
+    struct config wish = {.strategy = STRATEGY_FLAT, .chunk = LEAST_CHUNK, .stage = true};
+    strategies.stage = strategy_applies(arena, kernel, &wish, NULL);
+    return strategies;
+}
+
+static void add_strategies(struct space_builder *builder, const struct ir_kernel *kernel) {
+    struct strategies strategies = strategies_of(builder->arena, kernel);
+    const char *texts[STRATEGY_COUNT], *const bools[] = {"false", "true"};
+    for (int i = 0; i < strategies.count; i++)
+        texts[i] = arena_printf(builder->arena, "\"%s\"", config_strategy_name(strategies.items[i]));
+    add_texts(builder, "strategy", strategies.count, texts);
+    if (strategies.count == 1)
+        return;
+    add_powers_at(builder, "chunk", LEAST_CHUNK, MOST_CHUNK);
+    add_texts(builder, "search", 2, bools);
+    add_texts(builder, "stage", 1 + strategies.stage, bools);
+}
+
 struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel) {
     struct axis_list list = axis_list(kernel);
     struct space_builder builder = {.arena = arena, .space = ARENA_NEW(arena, struct config_space)};
@@ -107,14 +143,7 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     for (int i = 0; i < grids.count; i++)
         texts[i] = grid_text(arena, &grids, i);
     add_texts(&builder, "grid", grids.count, texts);
-    if (may_split(arena, kernel)) {
-        add_texts(&builder, "strategy", 2, (const char *[]){"\"rows\"", "\"chunks\""});
-        struct config_knob *knob = add_knob(&builder, "chunk");
-        for (int chunk = LEAST_CHUNK; chunk <= MOST_CHUNK; chunk *= 2)
-            knob->choices[knob->choice_count++] = arena_printf(arena, "%d", chunk);
-    } else {
-        add_texts(&builder, "strategy", 1, (const char *[]){"\"rows\""});
-    }
+    add_strategies(&builder, kernel);
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "stream", 2, (const char *[]){"false", "true"});
@@ -190,6 +219,16 @@ static int warps_of(const struct config *config) {
     return warps;
 }
 
+static void draw_strategy(struct config *config, struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
+    struct strategies strategies = strategies_of(arena, kernel);
+    config->strategy = strategies.items[draw_below(seed, strategies.count)];
+    if (config->strategy == STRATEGY_ROWS)
+        return;
+    config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
+    config->search = draw_below(seed, 2);
+    config->stage = config->strategy == STRATEGY_FLAT && strategies.stage && draw_below(seed, 2);
+}
+
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
     struct axis_list list = axis_list(kernel);
     struct config *config = ARENA_NEW(arena, struct config);
@@ -210,9 +249,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     config->grid = ARENA_ARRAY(arena, const char *, config->grid_count);
     for (int i = 0; i < config->grid_count; i++)
         config->grid[i] = grids.items[choice].names[i];
-    config->strategy = draw_below(seed, 2) && may_split(arena, kernel) ? STRATEGY_CHUNKS : STRATEGY_ROWS;
-    if (config->strategy == STRATEGY_CHUNKS)
-        config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
+    draw_strategy(config, arena, kernel, seed);
     config->peel = draw_below(seed, 2);
     config->late = draw_below(seed, 2);
     config->stream = draw_below(seed, 2);

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "lowering/axes.h"
-#include "lowering/chunks.h"
+#include "lowering/split.h"
 #include "lowering/rescaled.h"
 
-static bool no(struct splitter *s, const struct ir_op *where, const char *reason) {
-    return refuse(s->context, "lowering.chunks", where->span, "rows can't be split into chunks here: %s", reason);
+bool cannot_split(struct splitter *s, const struct ir_op *where, const char *reason) {
+    bool flat = s->context->config->strategy == STRATEGY_FLAT;
+    return refuse(s->context, flat ? "lowering.flat" : "lowering.chunks", where->span,
+                  "rows can't be split into %s here: %s", flat ? "equal shares" : "chunks", reason);
 }
 
 static const struct ir_op *def_of(const struct ir_value *value) {
@@ -61,6 +63,16 @@ static int length_param(const struct splitter *s, const struct ir_value *value) 
         return -1;
     int end = offset_param(s, difference->operands[0], 1), begin = offset_param(s, difference->operands[1], 0);
     return end == begin ? end : -1;
+}
+
+bool is_packed_position(const struct splitter *s, const struct ir_value *value, int axis) {
+    const struct ir_op *sum = def_with(value, OP_ADD);
+    for (int i = 0; sum && i < 2; i++) {
+        const struct ir_op *index = def_with(sum->operands[1 - i], OP_INDEX);
+        if (index && index->axis == axis && offset_param(s, sum->operands[i], 0) == s->offsets)
+            return true;
+    }
+    return false;
 }
 
 static bool runs_along_row(struct splitter *s, const struct ir_op *op) {
@@ -197,7 +209,7 @@ static void find_offence(void *data, struct ir_op *op) {
 static bool check_tiles(struct splitter *s, int axis) {
     struct offence offence = {.s = s, .axis = axis};
     walk_ops(s->top->regions[0], find_offence, &offence);
-    return !offence.found || no(s, offence.found, "this depends on how the loop is cut into tiles");
+    return !offence.found || cannot_split(s, offence.found, "this depends on how the loop is cut into tiles");
 }
 
 static bool match_pair(struct phase *phase) {
@@ -211,13 +223,13 @@ static bool match_pair(struct phase *phase) {
 
 static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
     if (s->phase_count == MAX_PHASES || loop->result_count > MAX_CARRIED)
-        return no(s, loop, "there are too many loops along the rows, or they carry too many values");
+        return cannot_split(s, loop, "there are too many loops along the rows, or they carry too many values");
     if (loop->region_count == 2)
-        return no(s, loop, "a loop with `while` runs its tiles one after the other");
+        return cannot_split(s, loop, "a loop with `while` runs its tiles one after the other");
     struct phase *phase = &s->phases[s->phase_count++];
     *phase = (struct phase){.loop = loop};
     if (loop->result_count && !match_pair(phase) && !match_each(s, uses, phase))
-        return no(s, loop,
+        return cannot_split(s, loop,
                   "what the loop carries isn't joined by reductions (v += sum[t](…), v = max(v, max[t](…)), an online "
                   "softmax)");
     return check_tiles(s, loop->axis);
@@ -238,7 +250,7 @@ static bool find_phases(struct splitter *s, const int *uses, struct ir_region *r
     if (s->phase_count)
         return true;
     if (loops != 1 || only->result_count || only->region_count == 2)
-        return no(s, s->top,
+        return cannot_split(s, s->top,
                   "no loop runs along rows given by an offsets array: for t in jagged_tile(o[b + 1] - o[b])");
     return find_phases(s, uses, only->regions[0]);
 }
@@ -302,15 +314,14 @@ static bool check_reads(struct splitter *s) {
     note_until_last_phase(&reader, s->top->regions[0]);
     for (int p = 0; p < s->kernel->param_count; p++)
         if (reader.stored[p] && reader.loaded[p])
-            return no(s, reader.loaded[p], "what is stored beside the loop along the row is loaded as well");
+            return cannot_split(s, reader.loaded[p], "what is stored beside the loop along the row is loaded as well");
     return true;
 }
 
 // ---------------------------------------------------------------------------------------------- extents
 
 // A number at the front of the kernel that is what `value` is; NULL if the host can't work it out.
-static struct ir_value *number_at_front(struct splitter *s, struct ir_builder *b, struct ir_map *map,
-                                        struct ir_value *value) {
+struct ir_value *number_at_front(struct splitter *s, struct ir_builder *b, struct ir_map *map, struct ir_value *value) {
     struct ir_value *known = ir_map_get(map, value);
     if (known != value)
         return known;
@@ -373,16 +384,15 @@ static bool find_extents(struct splitter *s, struct ir_builder *b) {
                 struct ir_value *extent = axis->kind == AXIS_JAGGED ? indexed_extent(s, a, false) : axis->hi;
                 s->extent[a] = extent ? number_at_front(s, b, map, extent) : NULL;
                 if (!s->extent[a])
-                    return no(s, s->phases[p].loop,
+                    return cannot_split(s, s->phases[p].loop,
                               "it carries a value along an axis whose extent isn't known at launch");
             }
     struct ir_value *points = indexed_extent(s, s->phases[0].loop->axis, true);
     if (!points)
-        return no(s, s->phases[0].loop,
+        return cannot_split(s, s->phases[0].loop,
                   "nothing that it loads or stores is indexed by the row's start plus its position");
     s->rows = number_at_front(s, b, map, s->top->operands[1]);
-    struct ir_value *most = ir_binary(b, OP_DIV, number_at_front(s, b, map, points), ir_integer(b, TYPE_I64, s->chunk));
-    s->chunks = ir_binary(b, OP_ADD, most, s->rows);
+    s->points = number_at_front(s, b, map, points);
     return true;
 }
 
@@ -393,25 +403,36 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
         .context = context, .kernel = context->kernel, .top = top, .row_axis = top->axis, .offsets = -1};
     s->chunk = context->config->chunk;
     if (top->result_count || top->region_count == 2 || !is_integer_constant(top->operands[0], &zero) || zero)
-        return no(s, top, "the loop at the top hands values on, or doesn't begin at 0");
+        return cannot_split(s, top, "the loop at the top hands values on, or doesn't begin at 0");
     if (!find_phases(s, count_uses(context->arena, context->kernel), top->regions[0]) || !check_tiles(s, s->row_axis) ||
         !check_reads(s))
         return false;
     bool ends_in_reduction = s->phases[s->phase_count - 1].loop->result_count > 0;
     s->effects_last = !ends_in_reduction && has_effects_beside(s, top->regions[0]);
     struct ir_builder before = builder_before(context->kernel, top);
-    if (!find_extents(s, &before) || !split_into_chunks(s))
+    if (!find_extents(s, &before))
         return false;
+    add_meshes(s);
+    if (context->config->strategy == STRATEGY_FLAT ? !split_into_shares(s) : !split_into_chunks(s))
+        return false;
+    remove_nest(s);
     if (context->out)
         context->out->ascending |= (uint64_t)1 << s->offsets;
     return true;
 }
 
-bool may_split(struct arena *arena, const struct ir_kernel *kernel) {
-    struct config config = {.strategy = STRATEGY_CHUNKS, .chunk = 256};
+bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish, const char **why) {
+    struct config config = {.strategy = wish->strategy, .chunk = wish->chunk, .search = wish->search, .stage = wish->stage};
     struct pass_context context = {.arena = arena, .config = &config, .status = STATUS_OK};
     context.kernel = ir_kernel_clone(arena, kernel);
-    return lower_strategy(&context);
+    bool applies = lower_strategy(&context);
+    if (why)
+        *why = applies ? NULL : context.status.reason;
+    return applies;
+}
+
+bool may_split(struct arena *arena, const struct ir_kernel *kernel) {
+    return strategy_applies(arena, kernel, &(struct config){.strategy = STRATEGY_CHUNKS, .chunk = LEAST_CHUNK}, NULL);
 }
 
 bool lower_strategy(struct pass_context *context) {

@@ -168,12 +168,22 @@ static bool read_strategy(struct reader *reader, const char *path, const cJSON *
 {
     if (!cJSON_IsString(item)) return refuse_type(reader, path, "a string", item);
     if (config_strategy_named(item->valuestring, &reader->config->strategy)) return true;
-    return refuse(reader, path, arena_printf(reader->arena, "there is no strategy %s; there are rows and chunks", item->valuestring));
+    return refuse(reader, path, arena_printf(reader->arena, "there is no strategy %s; there are rows, chunks and flat", item->valuestring));
 }
 
 static bool read_chunk(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_integer(reader, path, item, &reader->config->chunk);
+}
+
+static bool read_search(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->search);
+}
+
+static bool read_stage(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->stage);
 }
 
 static bool read_peel(struct reader *reader, const char *path, const cJSON *item)
@@ -201,8 +211,8 @@ static const struct {
     bool (*read)(struct reader *reader, const char *path, const cJSON *item);
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
-    {"strategy", read_strategy}, {"chunk", read_chunk}, {"peel", read_peel}, {"late", read_late},
-    {"stream", read_stream}, {"min_blocks", read_min_blocks},
+    {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage},
+    {"peel", read_peel}, {"late", read_late}, {"stream", read_stream}, {"min_blocks", read_min_blocks},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -217,7 +227,8 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, peel, late, stream, min_blocks");
+                                                                  "strategy, chunk, search, stage, peel, late, stream, "
+                                                                  "min_blocks");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -328,6 +339,8 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (!standard || config->strategy != standard->strategy)
         text_printf(out, ",\n  \"strategy\": \"%s\"", config_strategy_name(config->strategy));
     if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
+    if (!standard || config->search != standard->search) text_printf(out, ",\n  \"search\": %s", config->search ? "true" : "false");
+    if (!standard || config->stage != standard->stage) text_printf(out, ",\n  \"stage\": %s", config->stage ? "true" : "false");
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
     if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
     if (!standard || config->stream != standard->stream)

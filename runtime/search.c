@@ -204,6 +204,11 @@ static struct config *cross(struct search *search, struct arena *arena, const st
         if (draw_below(search, 2)) child->axes[i] = b->axes[i];
     if (draw_below(search, 2)) child->stream = b->stream;
     if (draw_below(search, 2)) child->min_blocks = b->min_blocks;
+    if (draw_below(search, 2) && child->strategy == b->strategy) {
+        child->chunk = b->chunk;
+        child->search = b->search;
+        child->stage = b->stage;
+    }
     if (draw_below(search, 2)) child->peel = b->peel;
     if (draw_below(search, 2)) child->late = b->late;
     return child;

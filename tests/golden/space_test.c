@@ -96,7 +96,9 @@ static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
 
 static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
-                a->peel == b->peel && a->late == b->late && a->stream == b->stream && a->min_blocks == b->min_blocks && a->chunk == b->chunk;
+                a->peel == b->peel && a->late == b->late && a->stream == b->stream &&
+                a->min_blocks == b->min_blocks && a->chunk == b->chunk && a->search == b->search &&
+                a->stage == b->stage;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
         same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
@@ -206,11 +208,15 @@ static void set_grid(struct arena *arena, struct config *config, const char *lis
     }
 }
 
-// Only with the strategy chunks does a config have a chunk.
+// Only with a strategy that splits rows does a config have a chunk and the like.
 static void set_strategy(struct config *config, const char *choice) {
-    config->strategy = !strcmp(choice, "\"chunks\"") ? STRATEGY_CHUNKS : STRATEGY_ROWS;
-    if ((config->chunk != 0) != (config->strategy == STRATEGY_CHUNKS))
-        config->chunk = config->strategy == STRATEGY_CHUNKS ? SOME_CHUNK : 0;
+    config->strategy = !strcmp(choice, "\"chunks\"") ? STRATEGY_CHUNKS
+                       : !strcmp(choice, "\"flat\"") ? STRATEGY_FLAT
+                                                     : STRATEGY_ROWS;
+    if ((config->chunk != 0) != (config->strategy != STRATEGY_ROWS))
+        config->chunk = config->strategy != STRATEGY_ROWS ? SOME_CHUNK : 0;
+    config->search &= config->strategy != STRATEGY_ROWS;
+    config->stage &= config->strategy == STRATEGY_FLAT;
 }
 
 // A copy of `base` with one knob set.
@@ -226,6 +232,10 @@ static struct config *with_knob(struct arena *arena, const struct config *base, 
         set_grid(arena, config, choice);
     else if (!strcmp(path, "strategy"))
         set_strategy(config, choice);
+    else if (!strcmp(path, "search"))
+        config->search = !strcmp(choice, "true");
+    else if (!strcmp(path, "stage"))
+        config->stage = !strcmp(choice, "true");
     else if (!strcmp(path, "peel"))
         config->peel = !strcmp(choice, "true");
     else if (!strcmp(path, "late"))

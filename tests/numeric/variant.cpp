@@ -264,6 +264,8 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "grid") return grid_text(c);
     if (path == "strategy") return std::string("\"") + config_strategy_name(c.strategy) + "\"";
     if (path == "chunk") return std::to_string(c.chunk);
+    if (path == "search") return boolean(c.search);
+    if (path == "stage") return boolean(c.stage);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
     if (path == "stream") return boolean(c.stream);
@@ -289,9 +291,10 @@ std::string describe_config(const config &c) {
         text += std::string(a.name) + " " + std::to_string(a.block) + " = " + std::to_string(a.vector) + "v " + std::to_string(a.lanes) +
                 "l " + std::to_string(a.warps) + "w unroll " + std::to_string(a.unroll) + "; ";
     }
-    text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") + "; ";
-    return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") + (c.stream ? " stream" : "") +
-           " min_blocks " + std::to_string(c.min_blocks);
+    text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
+            (c.search ? " search" : "") + (c.stage ? " stage" : "") + "; ";
+    return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
+           (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks);
 }
 
 void knob_coverage::expect(arena *memory, const ir_kernel *kernel) {

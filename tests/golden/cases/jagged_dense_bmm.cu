@@ -4,14 +4,24 @@
 //   tn: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
 //   tl: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
 //   td: block 16 = vector 1 x lanes 1 x warps 1 x registers 16
-//   grid tn, tb; strategy chunks of 32; peel true; late true; stream false; min_blocks 0
-
-static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
-    return a > b ? a : b;
-}
+//   tb_find: block 128 = vector 1 x lanes 32 x warps 4 x registers 1
+//   tb_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tn_join: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
+//   tl_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   td_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tb_partial: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
+//   grid tn, tn_join, tb, tb_join; strategy chunks of 32; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
+    return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
 }
 
 static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
@@ -51,42 +61,34 @@ static __device__ __forceinline__ void tile_store_bf16x2(unsigned short *p, cons
     *(unsigned *)p = (unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16;
 }
 
-// launch: B blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long long *__restrict__ offsets, int *__restrict__ row_of_5, int L, int B) {
-    const int thread = (int)threadIdx.x;
+// launch: ceil(… / 128) blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long long *__restrict__ offsets, int *__restrict__ found_5, int L, int B) {
+    const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    const int tl_t = warp;
+    const int tb_find_t = warp * 32 + lane;
     // 15: for (tb, tn) in tile(B, K) {
     const long long i = (long long)(L / 32) + (long long)B;
-    const int tb = (int)blockIdx.x;
-    const long long i_2 = (long long)tb;
-    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 32LL + i_2, 0LL);
-    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 32LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
-    const int tl_full = i_4 - i_4 % 16;
-    const int i_5 = (int)i_3;
-    for (int tl0 = 0; tl0 < tl_full; tl0 += 16) {
-        const int tl = tl0 + tl_t;
-        __syncthreads();
-        #pragma unroll
-        for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            if ((thread & 31) == 0) row_of_5[i_5 + (tl + tl_i * 4)] = tb;
-        }
-        __syncthreads();
+    const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
+    const int tb_find0 = (int)blockIdx.x * 128;
+    const int tb_find = tb_find0 + tb_find_t;
+    const bool inside = tb_find < i_2;
+    const long long i_3 = tile_f32_to_i64(log2f((float)B)) + 2LL;
+    long long i_4 = (long long)0;
+    long long i_5 = (long long)B;
+    for (long long turn = 0LL; turn < i_3; ++turn) {
+        const long long i_6 = (i_4 + i_5) / 2LL;
+        const bool inside_2 = i_4 < i_5;
+        const bool inside_3 = (int)tile_clampi_i64((inside ? offsets[(int)i_6] : 0LL) / 32LL + i_6, -2146435071LL, 2146435071LL) <= tb_find;
+        const long long i_7 = inside_2 && inside_3 ? i_6 + 1LL : i_4;
+        const long long i_8 = inside_2 && !inside_3 ? i_6 : i_5;
+        i_4 = i_7;
+        i_5 = i_8;
     }
-    if (tl_full < i_4) {
-        const int tl0_2 = tl_full;
-        const int tl_2 = tl0_2 + tl_t;
-        __syncthreads();
-        #pragma unroll
-        for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            if ((thread & 31) == 0 && tl_2 + tl_i * 4 < i_4) row_of_5[i_5 + (tl_2 + tl_i * 4)] = tb;
-        }
-        __syncthreads();
-    }
+    if (inside) found_5[tb_find] = (int)i_4;
 }
 
 // launch: 1 * ((L / 32) + B) blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsigned short *__restrict__ jagged, const long long *__restrict__ offsets, const unsigned short *__restrict__ dense, const unsigned short *__restrict__ bias, unsigned short *__restrict__ out, const int *__restrict__ row_of_5, int B) {
+extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsigned short *__restrict__ jagged, const long long *__restrict__ offsets, const unsigned short *__restrict__ dense, const unsigned short *__restrict__ bias, unsigned short *__restrict__ out, const int *__restrict__ found_5, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
     const int tn_t = lane * 2;
@@ -94,8 +96,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
     const int tn0 = (int)(blockIdx.x % 1) * 64;
     const int tn = tn0 + tn_t;
     const int tb = (int)(blockIdx.x / 1);
-    const int i = row_of_5[(int)tb];
-    const long long row = tile_maxi_i64(tile_mini_i64((long long)i, (long long)(B - 1)), 0LL);
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)found_5[(int)tb] - 1LL, (long long)(B - 1)), 0LL);
     const int row_2 = (int)row;
     const long long start = offsets[row_2];
     const long long begin = (tb - (start / 32LL + row)) * 32LL;
@@ -107,8 +108,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
     // 20: for td in tile(D) {
     // 21: acc += dot[td](jagged[start + tl, td], dense[tb, td, tn]);
     // 23: if has(bias) { acc += bias[tb, tn]; }
-    const int i_2 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 32LL, offsets[row_2 + 1] - start) : begin) - begin, -2146435071LL, 2146435071LL);
-    const bool inside = 0 < i_2;
+    const int i = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 32LL, offsets[row_2 + 1] - start) : begin) - begin, -2146435071LL, 2146435071LL);
+    const bool inside = 0 < i;
     const int begin_3 = (int)begin;
     const int start_2 = (int)start;
     float v_2[2];
@@ -119,14 +120,14 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
     for (int tn_i = 0; tn_i < 2; ++tn_i) {
         v_2[tn_i] = v[tn_i];
     }
-    for (int tl0 = 0; tl0 < i_2; tl0 += 16) {
+    for (int tl0 = 0; tl0 < i; tl0 += 16) {
         const int tl = tl0 + tl_t;
         bool inside_2[4];
-        int i_3[4];
+        int i_2[4];
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            inside_2[tl_i] = tl + tl_i * 4 < i_2;
-            i_3[tl_i] = start_2 + (begin_3 + (tl + tl_i * 4));
+            inside_2[tl_i] = tl + tl_i * 4 < i;
+            i_2[tl_i] = start_2 + (begin_3 + (tl + tl_i * 4));
         }
         float acc[4][2];
         #pragma unroll
@@ -142,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
             for (int tl_i = 0; tl_i < 4; ++tl_i) {
                 #pragma unroll
                 for (int td_i = 0; td_i < 16; ++td_i) {
-                    v_3[tl_i][td_i] = (inside_2[tl_i] ? tile_bf16_load(jagged[i_3[tl_i] * 64 + (td0 + td_i)]) : 0.0f);
+                    v_3[tl_i][td_i] = (inside_2[tl_i] ? tile_bf16_load(jagged[i_2[tl_i] * 64 + (td0 + td_i)]) : 0.0f);
                 }
             }
             float v_5[16][2];
@@ -174,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
             for (int tn_i = 0; tn_i < 2; ++tn_i) {
                 acc_2[tn_i] = tile_bf16_round(acc[tl_i][tn_i] + v_2[tn_i]);
             }
-            if (inside_2[tl_i]) tile_store_bf16x2(out + i_3[tl_i] * 64 + tn, acc_2);
+            if (inside_2[tl_i]) tile_store_bf16x2(out + i_2[tl_i] * 64 + tn, acc_2);
         }
     }
 }

@@ -3,14 +3,23 @@
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   tk: block 32 = vector 1 x lanes 4 x warps 4 x registers 2
-//   grid tm, tb; strategy chunks of 256; peel true; late true; stream false; min_blocks 0
-
-static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
-    return a > b ? a : b;
-}
+//   tb_find: block 128 = vector 1 x lanes 32 x warps 4 x registers 1
+//   tb_join: block 2 = vector 1 x lanes 1 x warps 2 x registers 1
+//   tm_join: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
+//   tk_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tb_partial: block 32 = vector 1 x lanes 4 x warps 2 x registers 4
+//   grid tm, tm_join, tb, tb_join; strategy chunks of 256; peel true; late true; stream false; min_blocks 0
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
+    return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
 }
 
 static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
@@ -88,6 +97,25 @@ static __device__ __forceinline__ void tile_load_f32x8(float *v, const float *p)
     v[7] = __uint_as_float(q1.w);
 }
 
+static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
+    float *all = (float *)shared;
+    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
+    const int first = thread - warp / step % count * step * 32;
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < n; ++i) {
+        float a = all[i * threads + first];
+        for (int w = 1; w < count; ++w) {
+            const float b = all[i * threads + first + w * step * 32];
+            a = a + b;
+        }
+        v[i] = a;
+    }
+}
+
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -110,39 +138,34 @@ static __device__ __forceinline__ void tile_store_bf16x8(unsigned short *p, cons
     *(uint4 *)p = make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16);
 }
 
-// launch: B blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *__restrict__ offsets, int *__restrict__ row_of_4, int nnz, int B) {
-    const int thread = (int)threadIdx.x;
+// launch: ceil(… / 128) blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *__restrict__ offsets, int *__restrict__ found_4, int nnz, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    const int tk_t = warp * 4 + (lane >> 3 & 3);
+    const int tb_find_t = warp * 32 + lane;
     // 14: for tb in tile(B) {
     const long long i = (long long)(nnz / 256) + (long long)B;
-    const int tb = (int)blockIdx.x;
-    const long long i_2 = (long long)tb;
-    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 256LL + i_2, 0LL);
-    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 256LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
-    const int tk_full = i_4 - i_4 % 32;
-    const int i_5 = (int)i_3;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
-        const int tk = tk0 + tk_t;
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            if ((thread & 7) == 0) row_of_4[i_5 + (tk + tk_i * 16)] = tb;
-        }
+    const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
+    const int tb_find0 = (int)blockIdx.x * 128;
+    const int tb_find = tb_find0 + tb_find_t;
+    const bool inside = tb_find < i_2;
+    const long long i_3 = tile_f32_to_i64(log2f((float)B)) + 2LL;
+    long long i_4 = (long long)0;
+    long long i_5 = (long long)B;
+    for (long long turn = 0LL; turn < i_3; ++turn) {
+        const long long i_6 = (i_4 + i_5) / 2LL;
+        const bool inside_2 = i_4 < i_5;
+        const bool inside_3 = (int)tile_clampi_i64((inside ? offsets[(int)i_6] : 0LL) / 256LL + i_6, -2146435071LL, 2146435071LL) <= tb_find;
+        const long long i_7 = inside_2 && inside_3 ? i_6 + 1LL : i_4;
+        const long long i_8 = inside_2 && !inside_3 ? i_6 : i_5;
+        i_4 = i_7;
+        i_5 = i_8;
     }
-    if (tk_full < i_4) {
-        const int tk0_2 = tk_full;
-        const int tk_2 = tk0_2 + tk_t;
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            if ((thread & 7) == 0 && tk_2 + tk_i * 16 < i_4) row_of_4[i_5 + (tk_2 + tk_i * 16)] = tb;
-        }
-    }
+    if (inside) found_4[tb_find] = (int)i_4;
 }
 
 // launch: 1 * ((nnz / 256) + B) blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ partial_3, const int *__restrict__ row_of_4, int B) {
+extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, float *__restrict__ partial_3, const int *__restrict__ found_4, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
@@ -155,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     // 15: let start = offsets[tb];
     // 16: let length = offsets[tb + 1] - start;
     const int i = (int)tb;
-    const long long row = tile_maxi_i64(tile_mini_i64((long long)row_of_4[i], (long long)(B - 1)), 0LL);
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)found_4[i] - 1LL, (long long)(B - 1)), 0LL);
     const int row_2 = (int)row;
     const long long start = offsets[row_2];
     const long long begin = (tb - (start / 256LL + row)) * 256LL;
@@ -205,69 +228,58 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
         acc[tm_i] = tile_sum_lanes_f32(acc[tm_i], 4, 8);
     }
     tile_sum_many_f32(&acc[0], 8, tile_shared, 4, 1, 8, 1);
-    __syncthreads();
     if ((thread & 120) == 0) tile_store_f32x8(partial_3 + i * 64 + tm, acc);
 }
 
-// launch: 1 * B blocks of 128 threads
+// launch: 1 * ceil(B / 2) blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *__restrict__ offsets, unsigned short *__restrict__ out, const float *__restrict__ partial_3, int nnz, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[1152];
-    const int tm_t = (lane & 7) * 8;
-    const int tk_t = warp * 4 + (lane >> 3 & 3);
+    __shared__ __align__(16) unsigned char tile_shared[4096];
+    const int tb_join_t = (warp & 1);
+    const int tm_join_t = (lane & 7) * 8;
+    const int tb_partial_t = (warp >> 1 & 1) * 4 + (lane >> 3 & 3);
     const long long i = (long long)(nnz / 256) + (long long)B;
-    const int tm0 = (int)(blockIdx.x % 1) * 64;
-    const int tm = tm0 + tm_t;
-    const int tb = (int)(blockIdx.x / 1);
-    const long long start = offsets[tb];
-    const long long length = offsets[tb + 1] - start;
-    const long long i_2 = tile_maxi_i64(start / 256LL + (long long)tb, 0LL);
+    const int tm_join0 = (int)(blockIdx.x % 1) * 64;
+    const int tm_join = tm_join0 + tm_join_t;
+    const int tb_join0 = (int)(blockIdx.x / 1) * 2;
+    const int tb_join = tb_join0 + tb_join_t;
+    const bool inside = tb_join < B;
+    const long long start = inside ? offsets[tb_join] : 0LL;
+    const long long length = (inside ? offsets[tb_join + 1] : 0LL) - start;
+    const long long i_2 = tile_maxi_i64(start / 256LL + (long long)tb_join, 0LL);
     const int i_3 = (int)tile_clampi_i64(tile_mini_i64(tile_cdiv_i64(tile_maxi_i64(length, 0LL), 256LL), i - i_2), -2146435071LL, 2146435071LL);
-    const int tk_full = i_3 - i_3 % 32;
-    const int i_4 = (int)i_2;
+    int i_4 = inside ? i_3 : (-2147483647 - 1);
+    const int i_5 = (int)i_2;
     float acc[8];
     #pragma unroll
-    for (int tm_i = 0; tm_i < 8; ++tm_i) {
-        acc[tm_i] = 0.0f;
+    for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
+        acc[tm_join_i] = 0.0f;
     }
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
-        const int tk = tk0 + tk_t;
+    for (int tb_partial0 = 0; tb_partial0 < i_4; tb_partial0 += 32) {
+        const int tb_partial = tb_partial0 + tb_partial_t;
         #pragma unroll
-        for (int tk_i = 0; tk_i < 2; ++tk_i) {
+        for (int tb_partial_i = 0; tb_partial_i < 4; ++tb_partial_i) {
             float v[8];
-            tile_load_f32x8(v, partial_3 + (i_4 + (tk + tk_i * 16)) * 64 + tm);
+            if (inside && tb_partial + tb_partial_i * 8 < i_3) tile_load_f32x8(v, partial_3 + (i_5 + (tb_partial + tb_partial_i * 8)) * 64 + tm_join);
+            else tile_clear_f32x8(v);
             #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                acc[tm_i] += v[tm_i];
-            }
-        }
-    }
-    if (tk_full < i_3) {
-        const int tk0_2 = tk_full;
-        const int tk_2 = tk0_2 + tk_t;
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            float v_2[8];
-            if (tk_2 + tk_i * 16 < i_3) tile_load_f32x8(v_2, partial_3 + (i_4 + (tk_2 + tk_i * 16)) * 64 + tm);
-            else tile_clear_f32x8(v_2);
-            #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                acc[tm_i] += v_2[tm_i];
+            for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
+                acc[tm_join_i] += v[tm_join_i];
             }
         }
     }
     #pragma unroll
-    for (int tm_i = 0; tm_i < 8; ++tm_i) {
-        acc[tm_i] = tile_sum_lanes_f32(acc[tm_i], 4, 8);
+    for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
+        acc[tm_join_i] = tile_sum_lanes_f32(acc[tm_join_i], 4, 8);
     }
-    tile_sum_many_f32(&acc[0], 8, tile_shared, 4, 1, 8, 1);
+    tile_sum_warps_f32(&acc[0], 8, tile_shared, 2, 2);
     // 22: out[tb, tm] = acc;
     float acc_2[8];
     #pragma unroll
-    for (int tm_i = 0; tm_i < 8; ++tm_i) {
-        acc_2[tm_i] = tile_bf16_round(acc[tm_i]);
+    for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
+        acc_2[tm_join_i] = tile_bf16_round(acc[tm_join_i]);
     }
-    if ((thread & 120) == 0) tile_store_bf16x8(out + tb * 64 + tm, acc_2);
+    if ((thread & 88) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_2);
 }
