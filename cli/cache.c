@@ -16,6 +16,7 @@ struct tilec_cache_options cache_options(const struct arguments *arguments)
         .assert_hit = has_option(arguments, OPTION_ASSERT_CACHE_HIT),
         .effort = option_value(arguments, OPTION_EFFORT),
         .budget = option_value(arguments, OPTION_BUDGET),
+        .heuristics = option_value(arguments, OPTION_HEURISTIC_DIR),
     };
 }
 

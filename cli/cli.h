@@ -21,7 +21,8 @@ enum option_id {
     OPTION_ARG, OPTION_OUT, OPTION_DEVICE, OPTION_CHECK, OPTION_SAVE_ARGS, OPTION_SEED, OPTION_NO_VALIDATE, OPTION_HISTOGRAM,
     OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST, OPTION_ROWS, OPTION_MEAN_LENGTH, OPTION_MAX_LENGTH,
     OPTION_VERSUS, OPTION_RUNS,
-    OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
+    OPTION_CACHE_DIR, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE,
+    OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
     OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE,
     OPTION_KINDS
 };
@@ -138,6 +139,7 @@ void choose_free_kernel(struct chosen *chosen);
 void choose_free(const struct arguments *arguments, struct chosen *chosen);
 struct tilec_emit_options emit_options(const struct arguments *arguments);
 struct tilec_run_options run_options(const struct arguments *arguments, uint64_t seed);  // run.c
+tilec_result doctor_file(const struct arguments *arguments);                               // heuristics.c
 struct tilec_cache_options cache_options(const struct arguments *arguments);             // cache.c
 
 #endif

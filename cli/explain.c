@@ -52,6 +52,7 @@ static void print_finding_json(const struct tilec_finding *finding, bool first)
 
 tilec_result command_doctor(const struct arguments *arguments)
 {
+    if (arguments->operands.count) return doctor_file(arguments);
     bool json = has_option(arguments, OPTION_JSON);
     tilec_result result = TILEC_OK;
     tilec_doctor *doctor = tilec_doctor_new();

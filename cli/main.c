@@ -10,7 +10,7 @@
 
 #define SPECIALIZATION OPTION_KERNEL, OPTION_TYPE, OPTION_DIM, OPTION_STATIC, OPTION_DYNAMIC, OPTION_WITHOUT
 #define LOWERING OPTION_ARCH, OPTION_CONFIG, OPTION_CHECKED, OPTION_INDEX64, OPTION_UNALIGNED
-#define CACHE OPTION_CACHE_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT
+#define CACHE OPTION_CACHE_DIR, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT
 #define ALWAYS OPTION_COLOUR, OPTION_HELP, OPTION_END
 
 const struct command commands[] = {
@@ -97,10 +97,14 @@ const struct command commands[] = {
      "Codes stand in brackets behind `error` and `warning`.",
      "tilec explain E0203\n"
      "tilec explain --list"},
-    {"doctor", command_doctor, "", 0, 0, NULL, {OPTION_JSON, ALWAYS},
-     "look at this machine: compiler, NVRTC, driver, cache",
-     "Ends with 3 if something is missing that a command needs, and says how to get it.",
-     "tilec doctor"},
+    {"doctor", command_doctor, "[FILE]", 0, 1, NULL,
+     {SPECIALIZATION, OPTION_TARGET, OPTION_ARCH, OPTION_MAX_LENGTH, OPTION_HEURISTIC_DIR, OPTION_JSON, ALWAYS},
+     "look at this machine: compiler, NVRTC, driver, cache; or at the heuristics of a program",
+     "Without FILE ends with 3 if something is missing that a command needs, and says how to get it. With FILE says which\n"
+     "heuristic file each kernel has on a target, for which program, and, where --dim gives its dimensions, by which rule\n"
+     "which config is chosen.",
+     "tilec doctor\n"
+     "tilec doctor examples/jagged_sum.tile --kernel jagged_sum --arch sm_90 --dim B=1024 --dim nnz=1000000 --dim M=64"},
     {"completions", command_completions, "SHELL", 1, 1, "bash zsh fish", {ALWAYS},
      "write completions for a shell",
      "Put the output where the shell looks for completions, or source it.",

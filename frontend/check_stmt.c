@@ -405,6 +405,9 @@ void check_axis(struct checker *checker, const struct ast_stmt *stmt) {
     checker->kernel->axes[axis].span = stmt->name.span;
     checker->kernel->axes[axis].lo = ir_integer(&checker->builder, TYPE_I64, 0);
     checker->kernel->axes[axis].hi = ir_integer(&checker->builder, TYPE_I64, good ? extent : 1);
+    // A dimension that is compiled in stays known by its name: programs are told apart whatever their extents.
+    if (good && operand.kind == OPERAND_VALUE && operand.value->def->code == OP_CONST)
+        checker->kernel->axes[axis].hi->name = operand.value->name;
     symbol->anchor = (struct anchor){checker->builder.region, checker->builder.region->last};
 }
 

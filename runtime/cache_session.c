@@ -53,12 +53,19 @@ static bool read_switch(struct reader *reader, int option, const char *name)
     return false;
 }
 
+static const char *cache_kind_name(enum cache_kind kind)
+{
+    static const char *const names[] = {[CACHE_LOCAL] = "local", [CACHE_STRICT] = "strict", [CACHE_AOT] = "aot"};
+    return names[kind];
+}
+
 static enum cache_kind read_kind(struct reader *reader, const char *option)
 {
     const char *what, *text = choose(option, "--autotune-cache", "TILEC_AUTOTUNE_CACHE", &what);
-    if (!text || strcmp(text, "local") == 0) return CACHE_LOCAL;
-    if (strcmp(text, "strict") != 0) refuse(reader, what, text, "a kind of cache; there are local and strict");
-    return CACHE_STRICT;
+    for (int kind = CACHE_LOCAL; text && kind <= CACHE_AOT; kind++)
+        if (strcmp(text, cache_kind_name(kind)) == 0) return kind;
+    if (text) refuse(reader, what, text, "a kind of cache; there are local, strict and aot");
+    return CACHE_LOCAL;
 }
 
 static enum effort read_effort(struct reader *reader, const char *option)
@@ -111,6 +118,12 @@ static const char *read_folder(struct arena *arena, const char *option)
     return home ? arena_printf(arena, "%s/.cache/tilec", home) : NULL;
 }
 
+static const char *read_heuristics(struct arena *arena, const char *option)
+{
+    const char *what, *chosen = choose(option, "--heuristic-dir", "TILEC_HEURISTIC_DIR", &what);
+    return chosen ? arena_copy(arena, chosen, strlen(chosen)) : NULL;
+}
+
 // What can't be had together.
 static struct status check_settings(struct arena *arena, const struct cache_settings *settings)
 {
@@ -135,6 +148,7 @@ struct status cache_session_begin(struct arena *arena, const struct tilec_cache_
         .effort = read_effort(&reader, options->effort),
         .budget_seconds = read_budget(&reader, options->budget),
         .limit_bytes = read_limit(&reader),
+        .heuristics = read_heuristics(arena, options->heuristics),
     };
     return reader.status.ok ? check_settings(arena, &session->settings) : reader.status;
 }
@@ -193,7 +207,7 @@ const char *const *cache_session_environment(struct arena *arena, const struct c
     const char **list = ARENA_ARRAY(arena, const char *, 10);
     int count = 0;
     if (settings->folder) list[count++] = arena_printf(arena, "TILEC_CACHE_DIR=%s", settings->folder);
-    list[count++] = settings->kind == CACHE_STRICT ? "TILEC_AUTOTUNE_CACHE=strict" : "TILEC_AUTOTUNE_CACHE=local";
+    list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_CACHE=%s", cache_kind_name(settings->kind));
     list[count++] = settings->skip ? "TILEC_SKIP_CACHE=1" : "TILEC_SKIP_CACHE=0";
     list[count++] = settings->force ? "TILEC_FORCE_AUTOTUNE=1" : "TILEC_FORCE_AUTOTUNE=0";
     list[count++] = settings->assert_hit ? "TILEC_ASSERT_CACHE_HIT=1" : "TILEC_ASSERT_CACHE_HIT=0";

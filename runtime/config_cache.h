@@ -14,7 +14,8 @@
 
 // ---------------------------------------------------------------------------------------------- sessions (cache_session.c)
 
-enum cache_kind { CACHE_LOCAL, CACHE_STRICT };  // strict: keys have the exact builds of tilec and of the toolkit too
+// strict: keys have the exact builds of tilec and of the toolkit too. aot: best configs aren't asked for, heuristics are.
+enum cache_kind { CACHE_LOCAL, CACHE_STRICT, CACHE_AOT };
 enum effort { EFFORT_UNSET, EFFORT_NONE, EFFORT_QUICK, EFFORT_FULL };
 
 // Options over environment variables over defaults.
@@ -27,6 +28,7 @@ struct cache_settings {
     enum effort effort;     // TILEC_AUTOTUNE_EFFORT
     double budget_seconds;  // TILEC_AUTOTUNE_BUDGET_SECONDS; 0: none
     int64_t limit_bytes;    // TILEC_CACHE_SIZE
+    const char *heuristics; // TILEC_HEURISTIC_DIR; NULL: only the source's folder
 };
 
 enum { CACHE_WARNINGS = 8 };
@@ -105,6 +107,9 @@ struct config_key {
 int nvrtc_files(struct arena *arena, const struct nvrtc *nvrtc, const char *files[TOOLKIT_FILES]);  // how many
 // Hashes of tilec's own file and of the toolkit's, for keys; "" unless the session's kind is strict.
 const char *exact_builds(struct arena *arena, struct cache_session *session, int file_count, const char *const *files);
+// Two of the fields: the hash of a checked kernel's program, whatever is compiled in, and its types, "T=f16 I=i64".
+const char *config_key_program(struct arena *arena, const struct ir_kernel *kernel);
+const char *config_key_types(struct arena *arena, const struct ir_kernel *kernel);
 const char *config_key_field_name(enum config_key_field field);  // "device", …
 struct cache_key config_key_hash(const char *const *fields);
 struct config_key config_key_make(struct arena *arena, struct cache_session *session, const struct config_key_request *request);
@@ -151,8 +156,8 @@ struct status config_cache_miss(struct arena *arena, struct cache_session *sessi
 
 // ---------------------------------------------------------------------------------------------- which config wins (resolve.c)
 
-enum config_origin { CONFIG_FROM_FILE, CONFIG_FROM_CACHE, CONFIG_FROM_SEARCH, CONFIG_DEFAULT };
-const char *config_origin_name(enum config_origin origin);  // "file", "cache", "search", "default"
+enum config_origin { CONFIG_FROM_FILE, CONFIG_FROM_CACHE, CONFIG_FROM_SEARCH, CONFIG_FROM_HEURISTIC, CONFIG_DEFAULT };
+const char *config_origin_name(enum config_origin origin);  // "file", "cache", "search", "heuristic", "default"
 
 struct resolve_request {
     const struct ir_kernel *kernel;
@@ -177,7 +182,8 @@ struct resolved {
 struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda);
 // The key of the config that is wanted. Not ok: missing.….
 struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key);
-// Explicit, then dispatch file (refused with config.dispatch until there are any), then cache, then default.
+// Explicit, then dispatch file (refused with config.dispatch until there are any), then cache, then heuristics, then
+// default.
 struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved);
 
 #endif

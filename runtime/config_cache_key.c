@@ -174,15 +174,20 @@ static size_t comment_begin(const char *line, size_t length)
     return length;
 }
 
-// One line of the IR without its comment, and without the value of a static dimension, which is a field of its own: so
-// the program is the same whatever is compiled in.
+// One line of the IR without its comment, and a static dimension as if it were open, for its value is a field of its own:
+// so the program is the same whatever is compiled in.
 static void add_line(struct text *out, const struct ir_kernel *kernel, const char *line, size_t length)
 {
     size_t end = comment_begin(line, length), name = end < length ? end + 2 : length;
     while (name < length && line[name] == ' ') name++;
+    size_t name_end = name;
+    while (name_end < length && line[name_end] != ',') name_end++;
     while (end > 0 && line[end - 1] == ' ') end--;
     const char *constant = memmem(line, end, " = const ", 9), *dim = end > 6 && memcmp(line, "  dim ", 6) == 0 ? line + 6 : NULL;
-    if (constant && static_dim_named(kernel, line + name, length - name)) end = (size_t)(constant + 8 - line);
+    if (constant && static_dim_named(kernel, line + name, name_end - name)) {
+        text_printf(out, "%.*s = dim %.*s\n", (int)(constant - line), line, (int)(name_end - name), line + name);
+        return;
+    }
     if (dim && static_dim_named(kernel, dim, strcspn(dim, " :"))) {
         text_printf(out, "  dim %.*s", (int)strcspn(dim, " :"), dim);
         line = memchr(line, ':', end);
@@ -192,7 +197,7 @@ static void add_line(struct text *out, const struct ir_kernel *kernel, const cha
     text_add(out, "\n");
 }
 
-static const char *hash_program(struct arena *arena, const struct ir_kernel *kernel)
+const char *config_key_program(struct arena *arena, const struct ir_kernel *kernel)
 {
     struct text whole = {0}, bare = {0};
     ir_print(&whole, kernel);
@@ -209,7 +214,7 @@ static const char *hash_program(struct arena *arena, const struct ir_kernel *ker
 
 // ---------------------------------------------------------------------------------------------- types, extents, shape
 
-static const char *list_types(struct arena *arena, const struct ir_kernel *kernel)
+const char *config_key_types(struct arena *arena, const struct ir_kernel *kernel)
 {
     const char *list = "";
     for (int i = 0; i < kernel->generic_count; i++)
@@ -312,8 +317,8 @@ struct config_key config_key_make(struct arena *arena, struct cache_session *ses
         [KEY_TOOLKIT] = device->toolkit,
         [KEY_TILEC] = TILEC_VERSION,
         [KEY_KERNEL] = request->kernel->name,
-        [KEY_PROGRAM] = hash_program(arena, request->kernel),
-        [KEY_TYPES] = list_types(arena, request->kernel),
+        [KEY_PROGRAM] = config_key_program(arena, request->kernel),
+        [KEY_TYPES] = config_key_types(arena, request->kernel),
         [KEY_STATIC] = list_statics(arena, request->kernel),
         [KEY_SHAPE] = list_classes(arena, request),
         [KEY_FLAGS] = arena_printf(arena, "%s%s%s", request->index64 ? "index64" : "index32", request->unaligned ? " unaligned" : "",

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which config wins: an explicit one, then the best known one of the cache, then the default. Nothing is searched for
-// unless an effort is asked for; then only what was searched for as thoroughly is taken from the cache.
+// Which config wins: an explicit one, then the best known one of the cache, then that of a heuristic, then the default.
+// Nothing is searched for unless an effort is asked for; then only what was searched for as thoroughly is taken from the
+// cache.
 #include <cjson/cJSON.h>
 #include <string.h>
 
-#include "runtime/config_cache.h"
+#include "runtime/cuda.h"
+#include "runtime/heuristic.h"
 #include "runtime/runtime.h"
 
 const char *config_origin_name(enum config_origin origin)
 {
-    static const char *const names[] = {"file", "cache", "search", "default"};
+    static const char *const names[] = {"file", "cache", "search", "heuristic", "default"};
     return names[origin];
 }
 
@@ -58,7 +60,8 @@ static struct status search(struct arena *arena, const struct resolve_request *r
     return request->tune(request->tune_data, arena, request->kernel, &resolved->config);
 }
 
-static struct status take_cached(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
+// *target is what the config runs on, as far as that came to be known.
+static struct status take_cached(struct arena *arena, const struct resolve_request *request, const char **target, struct resolved *resolved)
 {
     struct config_key key;
     struct config_entry entry;
@@ -66,6 +69,7 @@ static struct status take_cached(struct arena *arena, const struct resolve_reque
     const struct config_search wanted = cache_search(settings, EFFORT_UNSET);
     struct status status = resolve_key(arena, request, &key);
     if (!status.ok) return status;
+    *target = key.fields[KEY_TARGET];
     if (config_cache_find(arena, request->session, request->kernel, &key, &wanted, &entry)) {
         resolved->config = entry.config;
         resolved->origin = CONFIG_FROM_CACHE;
@@ -94,15 +98,48 @@ struct config_data resolve_data(struct arena *arena, const struct ir_kernel *ker
     return data;
 }
 
+// ---------------------------------------------------------------------------------------------- heuristics
+
+static struct status target_of(struct arena *arena, const struct resolve_request *request, const char **target)
+{
+    struct cuda_device *seen = NULL;
+    *target = "cpu";
+    if (!request->cuda) return STATUS_OK;
+    struct status status = cuda_device_look(arena, request->ordinal, &seen);
+    if (!status.ok) return status;
+    *target = arena_printf(arena, "sm_%d", seen->properties.sm);
+    cuda_device_close(seen);
+    return STATUS_OK;
+}
+
+// One warning at most: the first thing that kept a file from being used, or that speaks against it.
+static struct status take_heuristic(struct arena *arena, const struct resolve_request *request, const char *target, struct resolved *resolved)
+{
+    struct status status = target ? STATUS_OK : target_of(arena, request, &target);
+    if (!status.ok) return status;
+    struct heuristic_found found = heuristic_find(arena, request->kernel, request->session->settings.heuristics, target);
+    if (found.warning_count) cache_warn(request->session, found.warnings[0].code, "%s", found.warnings[0].text);
+    if (!found.heuristic) return STATUS_OK;
+    struct config_data data = resolve_data(arena, request->kernel, request->tensors, request->cuda);
+    const struct heuristic_shape shape = {request->bindings->dims, data.rows > 0 ? data.longest : -1};
+    int chosen = heuristic_choose(request->kernel, found.heuristic, &shape);
+    resolved->config = found.heuristic->configs[chosen];
+    resolved->origin = CONFIG_FROM_HEURISTIC;
+    resolved->label = arena_printf(arena, "config %d of %s", chosen, found.path);
+    return STATUS_OK;
+}
+
 // ---------------------------------------------------------------------------------------------- all of it
 
 struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
 {
     const struct cache_settings *settings = &request->session->settings;
-    bool asked = settings->effort > EFFORT_NONE, reads = !settings->skip && !settings->force;
+    bool asked = settings->effort > EFFORT_NONE, reads = !settings->skip && !settings->force && settings->kind != CACHE_AOT;
+    const char *target = NULL;
     *resolved = (struct resolved){.origin = CONFIG_DEFAULT, .label = "default"};
     if (request->path) return take_file(arena, request, resolved);
-    struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, resolved) : STATUS_OK;
+    struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, &target, resolved) : STATUS_OK;
+    if (status.ok && !resolved->config && !request->edited) status = take_heuristic(arena, request, target, resolved);
     if (!status.ok || resolved->config) return status;
     struct config_data data = resolve_data(arena, request->kernel, request->tensors, request->cuda);
     resolved->config = config_default_for(arena, request->kernel, request->edited ? NULL : &data);

@@ -179,12 +179,13 @@ struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index);
 // docs/caching.md), which these override.
 struct tilec_cache_options {
     const char *folder;           // TILEC_CACHE_DIR
-    const char *kind;             // TILEC_AUTOTUNE_CACHE: "local" or "strict"
+    const char *kind;             // TILEC_AUTOTUNE_CACHE: "local", "strict" or "aot": heuristics and no best configs
     int force;                    // TILEC_FORCE_AUTOTUNE: best configs are written, not read
     int skip;                     // TILEC_SKIP_CACHE: nothing is read or written
     int assert_hit;               // TILEC_ASSERT_CACHE_HIT: TILEC_NO_CONFIG where no best config is known
     const char *effort;           // TILEC_AUTOTUNE_EFFORT: "none", "quick" or "full"
     const char *budget;           // TILEC_AUTOTUNE_BUDGET_SECONDS: a number
+    const char *heuristics;       // TILEC_HEURISTIC_DIR: a folder that is asked for heuristics before the source's own
 };
 
 // What is in it: the best known configs, and how many binaries. Looking changes nothing.
@@ -323,6 +324,27 @@ tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *wor
 
 // A tensor of the host as an .npy file, for options that take files (bf16 as f4).
 tilec_result tilec_argument_save(const struct tilec_argument *argument, const char *path, tilec_report *report);
+
+// ------------------------------------------------------------------------------------------------ heuristics
+
+// Configs by shape, decided ahead of time (docs/deployment.md): the file that is used for a kernel on a target, if there
+// is one. What is passed over is a warning of the report.
+typedef struct tilec_heuristic tilec_heuristic;
+// NULL in *heuristic unless TILEC_OK; where there is no file its path is NULL and it has no configs.
+tilec_result tilec_heuristic_find(tilec_kernel *kernel, const char *target, const struct tilec_cache_options *cache, tilec_report *report,
+                                  tilec_heuristic **heuristic);
+void tilec_heuristic_free(tilec_heuristic *heuristic);        // before its kernel
+const char *tilec_heuristic_path(const tilec_heuristic *heuristic);     // of the file, or NULL
+const char *tilec_heuristic_folders(const tilec_heuristic *heuristic);  // where was looked
+int tilec_heuristic_count(const tilec_heuristic *heuristic);  // of its configs
+// The config for a shape: an index, -1 where there is none. `dims` by tilec_kernel_dimension; `longest`: points of the
+// longest row, -1: not known. Takes well under a microsecond and no memory.
+int tilec_heuristic_choose(const tilec_heuristic *heuristic, const int64_t *dims, int64_t longest);
+tilec_text tilec_heuristic_rule(const tilec_heuristic *heuristic, const int64_t *dims, int64_t longest);  // "nnz / B < 96.5, M >= 24"
+tilec_result tilec_heuristic_config(const tilec_heuristic *heuristic, int index, tilec_report *report, tilec_config **config);
+// 64 hexadecimal digits that stand for the checked program under its types, whatever is compiled in: comments, layout and
+// the names of values don't change it. Heuristics are for one.
+tilec_text tilec_kernel_hash(const tilec_kernel *kernel);
 
 // ------------------------------------------------------------------------------------------------ running
 
