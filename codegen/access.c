@@ -64,6 +64,10 @@ static const char *flat_index(struct emitter *emitter, const struct ir_op *op, i
     return text;
 }
 
+const char *element_address(struct emitter *emitter, const struct ir_op *op) {
+    return print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op, 12));
+}
+
 static const char *from_storage(struct emitter *emitter, enum ir_type type, const char *element) {
     if (type == TYPE_F16 || type == TYPE_BF16)
         return print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_%s_load", ir_type_name(type))), element);
@@ -101,10 +105,10 @@ static bool is_multiple(const struct ir_value *value, int of) {
 }
 
 // The tile starts at a multiple of the vector.
-static bool starts_aligned(const struct emitter *emitter, int axis) {
+static bool starts_aligned(const struct emitter *emitter, int axis, int vector) {
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
     const struct ir_value *lo = layout->origin ? layout->origin : emitter->kernel->axes[axis].lo;
-    return layout->place == PLACE_FULL || !lo || is_multiple(lo, layout->vector);
+    return layout->place == PLACE_FULL || !lo || is_multiple(lo, vector);
 }
 
 static bool moves_with(const struct ir_value *value, int axis, int vector) {
@@ -132,25 +136,33 @@ static bool is_uniform(const struct ir_value *predicate, int axis, int vector) {
     return def->code == OP_LT && moves_with(def->operands[0], axis, vector) && is_multiple(def->operands[1], vector);
 }
 
+bool moves_along(const struct ir_value *index, int axis) {
+    return moves_with(index, axis, 1);
+}
+
+bool moves_together(struct emitter *emitter, const struct ir_op *op, int axis, int width) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    int64_t extent;
+    if (emitter->lowered->options.unaligned || !starts_aligned(emitter, axis, width) ||
+        !moves_with(op->operands[param->rank - 1], axis, width))
+        return false;
+    for (int i = 0; i + 1 < param->rank; i++)
+        if (op->operands[i]->axes & AXIS_BIT(axis))
+            return false;
+    if (param->rank > 1 && (!is_integer_of(param->extents[param->rank - 1], &extent) || extent % width))
+        return false;
+    return !op->predicated || is_uniform(predicate_of(op), axis, width);
+}
+
 int access_width(struct emitter *emitter, const struct ir_op *op, const struct dims *dims) {
     const struct ir_param *param = &emitter->kernel->params[op->param];
     if (!emitter->cuda || emitter->lowered->options.unaligned || !dims->count || !param->rank ||
         param->type == TYPE_BOOL)
         return 1;
     const struct dim *last = &dims->items[dims->count - 1];
-    int64_t extent;
     if (!last->vector || ir_type_bytes(param->type) * last->count < 4)
         return 1;
-    if (!starts_aligned(emitter, last->axis) || !moves_with(op->operands[param->rank - 1], last->axis, last->count))
-        return 1;
-    for (int i = 0; i + 1 < param->rank; i++)
-        if (op->operands[i]->axes & AXIS_BIT(last->axis))
-            return 1;
-    if (param->rank > 1 && (!is_integer_of(param->extents[param->rank - 1], &extent) || extent % last->count))
-        return 1;
-    if (op->predicated && !is_uniform(predicate_of(op), last->axis, last->count))
-        return 1;
-    return last->count;
+    return moves_together(emitter, op, last->axis, last->count) ? last->count : 1;
 }
 
 static const char *vector_helper(struct emitter *emitter, const char *what, enum ir_type type, int width) {

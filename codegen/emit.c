@@ -3,7 +3,7 @@
 // top-level loop; and the launch plan that says how to run them.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 // ---------------------------------------------------------------------------------------------- preparation
 
@@ -82,6 +82,10 @@ static void prepare(struct emitter *emitter) {
     emitter->users = ARENA_ARRAY(arena, struct users, kernel->value_count + 1);
     note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
+    emitter->for_tiles = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
+    emitter->tile_offset = ARENA_ARRAY(arena, int64_t, kernel->value_count + 1);
+    emitter->tile_base = ARENA_ARRAY(arena, const char *, kernel->value_count + 1);
+    find_tile_values(emitter, kernel->body);
     emitter->last_loads = ARENA_ARRAY(arena, const struct ir_op *, kernel->param_count + 1);
     note_last_loads(emitter, kernel->body);
 }
@@ -108,6 +112,8 @@ static void write_config(struct emitter *emitter) {
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
     const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
     chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->stage ? " staged" : "");
+    if (config->dot != DOT_FMA)
+        chunk = print(emitter, "%s; dot %s, stages %d", chunk, config_dot_name(config->dot), config->stages);
     line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; stream %s; min_blocks %d", grid,
          config_strategy_name(config->strategy), chunk, config->peel ? "true" : "false", config->late ? "true" : "false",
          config->stream ? "true" : "false", config->min_blocks);

@@ -23,6 +23,7 @@ enum form_kind {
     FORM_VARIABLE,  // a variable: an array over its dimensions, or a scalar
     FORM_LOCAL,     // a scalar inside the loops of its group
     FORM_VECTOR,    // an array over the innermost (vector) dimension inside the loops of its group
+    FORM_STAGED,    // a tile in shared memory
 };
 struct form {
     enum form_kind kind;
@@ -35,6 +36,7 @@ struct group {  // operations that share one nest of register loops
     int count, capacity;
     struct ir_op **ops;
     bool alone;    // nothing may join
+    bool stages;   // copies tiles to shared memory: only more such may join
 };
 
 struct emitter {
@@ -58,6 +60,8 @@ struct emitter {
     bool *handed_on;          // by value id: the start value of something carried, and nothing else
     bool *hazards;            // by parameter: loaded and stored in the launch that is being written
     const struct ir_op **last_loads;  // by parameter, in the order of the text; NULL: never loaded
+    bool *for_tiles;          // by value id: only the places of staged tiles ask for it
+    axes_t tile_axes, register_axes;  // of staged tiles; whose positions threads ask for
 
     // Of the function being written
     uint64_t tensors, scalars, dims, stored;  // which are named
@@ -69,6 +73,11 @@ struct emitter {
     const char *axis_loop[IR_MAX_AXES][2]; // register and vector loop variables
     bool in_vector;           // writing what holds for a whole vector: its first element
     int vector_axis;          // the axis that the vector is along
+    const char *axis_place[IR_MAX_AXES];   // where a tile is copied: the position, in place of the thread's own; or NULL
+    axes_t placed;                         // axes that have one
+    int64_t *tile_offset;                  // by value id: of a staged tile, from its base
+    const char **tile_base;                // by value id: where its loop's present tiles are; NULL: the start of all
+    int64_t stage_top, stage_bytes;        // of dynamic shared memory: in use here, and at most
     int64_t shared_bytes;
     bool needs_thread, needs_lane, needs_warp;
     const char **param_names, **dim_names;
@@ -106,6 +115,7 @@ bool is_streamed(const struct emitter *emitter, const struct ir_op *op);  // not
 // ------------------------------------------------------------------------------------------ helpers (helpers.c)
 
 // Notes that the text needs the helper (and what that needs) and returns its name.
+const char *matmul_helper(struct emitter *emitter, const char *name);  // the text (matmul_helpers.c), or NULL
 const char *helper(struct emitter *emitter, const char *name);
 void write_helpers(struct emitter *emitter);
 
@@ -127,6 +137,11 @@ bool is_leaf(const struct ir_op *op);  // written where used, always: constants,
 
 // ------------------------------------------------------------------------------------------ memory (access.c)
 
+// "x + (i * n + j)".
+const char *element_address(struct emitter *emitter, const struct ir_op *op);
+bool moves_along(const struct ir_value *index, int axis);  // it grows by one with the axis
+// Whether `width` neighbours along the axis, from a multiple of it on, are one aligned access under one predicate.
+bool moves_together(struct emitter *emitter, const struct ir_op *op, int axis, int width);
 const char *load_text(struct emitter *emitter, const struct ir_op *op, int *precedence);
 // Elements that the access moves at once: the vector of the group's innermost dimension, or 1.
 int access_width(struct emitter *emitter, const struct ir_op *op, const struct dims *dims);
@@ -164,6 +179,8 @@ const char *dims_text(struct emitter *emitter, const struct dims *dims);  // "[8
 
 // ------------------------------------------------------------------------------------------ launches (launch.c)
 
+// Part of the thread's coordinate along an axis: "(lane >> 2 & 7)".
+const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all);
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan);
 void write_fill(struct emitter *emitter, int param, const char *name, struct launch_kernel *plan);
 // Which tensors the launch both loads and stores. What another launch stored is there when this one begins.

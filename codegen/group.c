@@ -4,7 +4,7 @@
 // the compiler sees all of a tile's loads at once.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 struct segment {
     struct emitter *emitter;
@@ -17,6 +17,11 @@ struct segment {
 
 static bool is_effect(const struct ir_op *op) {
     return op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ASSERT || op->code == OP_PRINT;
+}
+
+// A nest of its own kind, that no other operation shares.
+static bool is_alone(const struct ir_op *op) {
+    return op->code == OP_SCAN || op->code == OP_MMA;
 }
 
 static axes_t iteration_axes(const struct ir_op *op) {
@@ -36,7 +41,7 @@ static int earliest_by_operands(const struct segment *segment, const struct ir_o
     for (int i = 0; i < op->operand_count; i++) {
         const struct ir_value *operand = op->operands[i];
         int at = emitter->group_of[operand->id];
-        if (!operand->region && is_floating(emitter, operand->def)) {
+        if (!operand->region && (emitter->for_tiles[operand->id] || is_floating(emitter, operand->def))) {
             at = earliest_by_operands(segment, operand->def, user, dims);
             earliest = at > earliest ? at : earliest;
             continue;
@@ -45,7 +50,8 @@ static int earliest_by_operands(const struct segment *segment, const struct ir_o
             continue;
         const struct group *group = &segment->groups[at];
         bool finished = operand->def->code == OP_REDUCE || operand->def->code == OP_SCAN;
-        if (finished || group->alone || !same_dims(&group->dims, dims) || user->code == OP_SCAN)
+        bool apart = group->alone || group->stages || is_alone(user) || is_staged(user);
+        if (finished || apart || !same_dims(&group->dims, dims))
             at++;
         earliest = at > earliest ? at : earliest;
     }
@@ -62,15 +68,21 @@ static int earliest_group(const struct segment *segment, const struct ir_op *op,
     return earliest;
 }
 
+static bool may_join(const struct group *group, bool alone, bool stages, const struct dims *dims) {
+    if (alone || group->alone || stages != group->stages)
+        return false;
+    return stages || same_dims(&group->dims, dims);
+}
+
 static void place(struct segment *segment, struct ir_op *op) {
     struct emitter *emitter = segment->emitter;
     struct dims dims = dims_of(emitter, iteration_axes(op));
-    bool alone = op->code == OP_SCAN;
+    bool alone = is_alone(op), stages = is_staged(op);
     int at = earliest_group(segment, op, &dims);
-    while (at < segment->count && (alone || segment->groups[at].alone || !same_dims(&segment->groups[at].dims, &dims)))
+    while (at < segment->count && !may_join(&segment->groups[at], alone, stages, &dims))
         at++;
     if (at == segment->count) {
-        struct group fresh = {.dims = dims, .alone = alone};
+        struct group fresh = {.dims = dims, .alone = alone, .stages = stages};
         ARENA_PUSH(emitter->arena, segment->groups, segment->count, segment->capacity, fresh);
     }
     struct group *group = &segment->groups[at];
@@ -227,6 +239,15 @@ static void choose_form(struct emitter *emitter, const struct group *group, stru
     int total = uses_in_group(emitter, group, value, &outside);
     if (form->kind != FORM_UNSEEN)
         return;
+    if (is_staged(op)) {
+        form->kind = FORM_STAGED;
+        return;
+    }
+    if (op->code == OP_MMA) {
+        form->kind = FORM_VARIABLE;
+        form->name = sums_in_place(emitter, op) ? emitter->forms[op->operands[2]->id].name : name_for(emitter, value);
+        return;
+    }
     struct dims dims = dims_of(emitter, value->axes);
     bool full = same_dims(&dims, &group->dims);
     if (op->code == OP_REDUCE || op->code == OP_SCAN || outside) {
@@ -418,8 +439,12 @@ static void write_loops(struct emitter *emitter, const struct group *group) {
 
 static void write_group(struct emitter *emitter, const struct group *group) {
     comment_group(emitter, group);
+    if (group->stages) {
+        write_tiles(emitter, group->ops, group->count);
+        return;
+    }
     if (group->alone) {
-        write_scan(emitter, group->ops[0]);
+        (group->ops[0]->code == OP_MMA ? write_mma : write_scan)(emitter, group->ops[0]);
         return;
     }
     bool barrier = needs_barrier(emitter, group);
@@ -438,7 +463,8 @@ void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {
     struct segment segment = {.emitter = emitter, .last_effect = 0, .last_hazard = -1};
     for (int i = 0; i < count; i++) {
         bool written = ops[i]->result_count && emitter->forms[ops[i]->results[0]->id].kind && ops[i]->code != OP_REDUCE;
-        if (!is_leaf(ops[i]) && !written && !is_floating(emitter, ops[i]))
+        bool elsewhere = ops[i]->result_count && emitter->for_tiles[ops[i]->results[0]->id];
+        if (!is_leaf(ops[i]) && !elsewhere && !written && !is_floating(emitter, ops[i]))
             place(&segment, ops[i]);
     }
     put_loads_ahead(&segment);

@@ -111,6 +111,10 @@ static const struct plain plains[] = {
     {"tile_sigmoidf", NULL, "float tile_sigmoidf(float x) {\n    return 1.0f / (1.0f + expf(-x));\n}\n", NULL},
     {"tile_sigmoid", NULL, "double tile_sigmoid(double x) {\n    return 1.0 / (1.0 + exp(-x));\n}\n", NULL},
     {"tile_siluf", NULL, "float tile_siluf(float x) {\n    return x / (1.0f + expf(-x));\n}\n", NULL},
+    {"tile_sigmoid_rough", NULL,
+     "float tile_sigmoid_rough(float x) {\n    return __fdividef(1.0f, 1.0f + __expf(-x));\n}\n", NULL},
+    {"tile_silu_rough", NULL, "float tile_silu_rough(float x) {\n    return __fdividef(x, 1.0f + __expf(-x));\n}\n",
+     NULL},
     {"tile_silu", NULL, "double tile_silu(double x) {\n    return x / (1.0 + exp(-x));\n}\n", NULL},
     {"tile_geluf", NULL, "float tile_geluf(float x) {\n    return 0.5f * x * (1.0f + erff(x * 0.70710678f));\n}\n",
      NULL},
@@ -631,7 +635,7 @@ const char *helper(struct emitter *emitter, const char *name) {
     const char *(*const families[])(struct emitter *, const char *) = {plain_helper,      integer_helper,
                                                                        truncating_helper, reduction_helper,
                                                                        vector_helper,     once_helper,
-                                                                       atomic_helper};
+                                                                       atomic_helper,    matmul_helper};
     const char *text = NULL;
     for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)
         text = families[i](emitter, name);

@@ -3,7 +3,7 @@
 // body.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 // ---------------------------------------------------------------------------------------------- what a launch uses
 
@@ -46,7 +46,9 @@ static void start_function(struct emitter *emitter) {
     emitter->names = NULL;
     emitter->tensors = emitter->scalars = emitter->dims = emitter->stored = 0;
     emitter->needs_thread = emitter->needs_lane = emitter->needs_warp = false;
-    emitter->shared_bytes = 0;
+    emitter->shared_bytes = emitter->stage_top = emitter->stage_bytes = 0;
+    emitter->placed = 0;
+    memset(emitter->axis_place, 0, sizeof emitter->axis_place);
     memset(emitter->forms, 0, sizeof *emitter->forms * (size_t)kernel->value_count);
     memset(emitter->axis_base, 0, sizeof emitter->axis_base);
     memset(emitter->axis_thread, 0, sizeof emitter->axis_thread);
@@ -67,8 +69,7 @@ static void start_function(struct emitter *emitter) {
     }
 }
 
-// Part of the thread's coordinate along an axis: "(lane >> 2 & 7)".
-static const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all) {
+const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all) {
     if (shift == 0 && count == all)
         return from;
     return shift ? print(emitter, "(%s >> %d & %d)", from, shift, count - 1)
@@ -114,7 +115,7 @@ static void start_axes(struct emitter *emitter, axes_t axes) {
             emitter->axis_loop[a][0] = unique_name(emitter, print(emitter, layout->vector > 1 ? "%s_r" : "%s_i", name));
             emitter->axis_loop[a][1] =
                 unique_name(emitter, print(emitter, layout->registers > 1 ? "%s_v" : "%s_i", name));
-            if (emitter->cuda && layout->lanes * layout->warps > 1) {
+            if (emitter->cuda && layout->lanes * layout->warps > 1 && !is_only_staged(emitter, a)) {
                 emitter->axis_offset[a] = unique_name(emitter, print(emitter, "%s_t", name));
                 line(emitter, "const int %s = %s;", emitter->axis_offset[a], offset_text(emitter, layout));
             }
@@ -381,6 +382,10 @@ static void write_thread(struct emitter *emitter) {
         line(emitter, "const int warp = (int)threadIdx.x / 32;");
     if (emitter->shared_bytes)
         line(emitter, "__shared__ __align__(16) unsigned char tile_shared[%lld];", (long long)emitter->shared_bytes);
+    if (emitter->stage_bytes) {
+        line(emitter, "extern __shared__ __align__(128) unsigned char tile_stage[];");
+        line(emitter, "const unsigned tiles = %s(tile_stage);", helper(emitter, "tile_address"));
+    }
 }
 
 static void plan_grid(struct emitter *emitter, const struct grid *grid, struct launch_kernel *plan) {
@@ -413,6 +418,7 @@ static void finish_function(struct emitter *emitter, struct text *outer, struct 
     text_free(body);
     plan->name = name;
     plan->static_shared_bytes = emitter->shared_bytes + local_bytes;
+    plan->shared_bytes = emitter->stage_bytes;
 }
 
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan) {

@@ -3,7 +3,7 @@
 // by shuffles, then over warps through shared memory. The result is the same in all threads along the axis.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 bool is_position(const struct ir_op *op) {
     return op->code == OP_REDUCE && (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN);
@@ -246,7 +246,7 @@ static bool crosses_warps(const struct emitter *emitter, axes_t over) {
 // All warps of the block have to come by: a reduction across warps, a scan, an effect between barriers.
 static bool has_barrier(const struct emitter *emitter, const struct ir_region *region) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_SCAN || (is_hazard(emitter, op) && op->code != OP_LOAD))
+        if (op->code == OP_SCAN || is_staged(op) || (is_hazard(emitter, op) && op->code != OP_LOAD))
             return true;
         if (op->code == OP_REDUCE && !op->results[0]->partial && crosses_warps(emitter, op->over))
             return true;

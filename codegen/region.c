@@ -3,7 +3,7 @@
 // argument, result.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 bool is_control(const struct ir_op *op) {
     return op->code == OP_FOR || op->code == OP_RANGE || op->code == OP_IF;
@@ -186,6 +186,7 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     }
     const char *lo = value_text(emitter, loop->operands[0], 11), *hi = value_text(emitter, loop->operands[1], 11);
     const char *base = base_name(emitter, axis);
+    struct ring *ring = layout->single ? NULL : start_ring(emitter, loop, lo, hi);
     if (layout->single) {
         open_brace(emitter, "if (%s < %s)", lo, hi);
         line(emitter, "const %s %s = %s;", bound_type(loop), base, lo);
@@ -197,6 +198,8 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
         open_brace(emitter, "for (%s %s = %s; %s < %s; %s)", bound_type(loop), base, lo, base, hi, step);
     }
     write_condition(emitter, loop, names);
+    if (ring)
+        turn_ring(ring, base);
     enter_tile(emitter, axis, base);
     write_body(emitter, loop, names);
     close_brace(emitter);
@@ -245,6 +248,7 @@ static void write_if(struct emitter *emitter, struct ir_op *op, const char *cons
 static void write_control(struct emitter *emitter, struct ir_op *op) {
     int first = op->code == OP_IF ? 1 : 2;
     const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
+    int64_t stage_top = emitter->stage_top;  // tiles of a region live as long as it does
     for (int i = 0; i < op->result_count; i++) {
         struct ir_region *region = op->regions[0];
         names[i] = carry(emitter, op->operands[first + i], region->args[region->arg_count - op->result_count + i]);
@@ -257,6 +261,7 @@ static void write_control(struct emitter *emitter, struct ir_op *op) {
         write_if(emitter, op, names);
     for (int i = 0; i < op->result_count; i++)
         emitter->forms[op->results[i]->id] = variable_form(names[i]);
+    emitter->stage_top = stage_top;
 }
 
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count) {

@@ -149,6 +149,10 @@ const char *position_text(struct emitter *emitter, int axis, int *precedence) {
     const char *thread = emitter->axis_thread[axis];
     bool plus = false;
     *precedence = 15;
+    if (emitter->axis_place[axis]) {
+        *precedence = strchr(emitter->axis_place[axis], ' ') ? 12 : 15;
+        return emitter->axis_place[axis];
+    }
     if (thread) {
         text_add(&text, thread);
         plus = true;
@@ -226,7 +230,13 @@ static const char *cast_text(struct emitter *emitter, const struct ir_op *op, in
 
 // ---------------------------------------------------------------------------------------------- operations
 
+static const char *rough_spelling(const struct ir_op *op) {
+    return op->code == OP_EXP ? "__expf($0)" : op->code == OP_SILU ? "tile_silu_rough($0)" : "tile_sigmoid_rough($0)";
+}
+
 static const char *spelling(const struct ir_op *op) {
+    if (op->rough)
+        return rough_spelling(op);
     const struct ir_op_info *info = &ir_ops[op->code];
     enum ir_type type = op->operands[op->code == OP_SELECT ? 1 : 0]->type;
     return type == TYPE_F64 ? info->f64 : ir_type_is_float(type) ? info->f32 : info->integer;
@@ -324,7 +334,8 @@ const char *value_text(struct emitter *emitter, const struct ir_value *value, in
         (form->kind == FORM_LOCAL || (form->kind == FORM_VARIABLE && !value->region &&
                                       emitter->group_of[value->id] == emitter->group && value->def->code != OP_REDUCE));
     bool floating = form->kind == FORM_UNSEEN && !value->region && is_floating(emitter, value->def);
-    if (leaf || floating || form->kind == FORM_INLINE || expanded) {
+    bool placed = (value->axes & emitter->placed) && !value->region;
+    if (leaf || floating || placed || form->kind == FORM_INLINE || expanded) {
         text = op_text(emitter, value->def, &own);
     } else if (form->kind == FORM_VARIABLE) {
         struct dims dims = dims_of(emitter, value->axes);

@@ -103,12 +103,17 @@ struct ir_value {
 //   BEGIN END ID   axis                  of the present tile; on the axis's parents. SIZE: a number
 //   LOAD       param, predicated         operands: one index per dimension, then the predicate if predicated.
 //                                        Where the predicate is false nothing is read and the value is 0.
+//                                        staged (lowered): the tile goes to shared memory, for MMA alone; ahead: as
+//                                        many turns of the loop before its own
 //   STORE      param, predicated         operands: indices, value, then the predicate. Value has the tensor's type.
 //   ATOMIC     param, reduction (SUM, MAX, MIN), predicated   as STORE
 //   REDUCE     reduction, over, predicated    operand: value (then predicate). Result: the value's type, on the axes of
 //                                        note [what a reduction stays on]; ARGMAX, ARGMIN give i64, the index on the one axis.
 //   SCAN       reduction (SUM PROD MAX MIN), over (one axis), predicated   inclusive, along one axis
 //   DOT        over, predicated          operands a, b: the sum over `over` of their product, in the computing type
+//   MMA        over (one axis)           operands a, b, c: c + the sum over `over` of a * b on the matrix units, in f32. a is
+//                                        on rows, and staged or a value of b's type, or an f32 one that is rounded to it; b is on
+//                                        columns and staged. Lowered programs only
 //   CAST       to the result's type
 //   BROADCAST  the result has more axes than the operand (the start value of a `var`; rounds to the type)
 //   UPDATE     operands old, new: new at points of old's axes over which an active point lies, else old.
@@ -142,7 +147,9 @@ struct ir_op {
     int param, dim, axis;
     axes_t over;
     enum ir_reduction reduction;
-    bool predicated;
+    bool predicated, staged;
+    bool rough;        // EXP, SIGMOID, SILU: an approximation does (lowered)
+    int ahead;         // of a staged LOAD: turns of the loop around it that it is copied ahead
     const char *text;
     struct span span;  // the expression
     int line;          // of the statement in the kernel's own source, from 1; 0 if none

@@ -116,7 +116,9 @@ static void print_access(struct text *out, const struct ir_kernel *kernel, const
     rank = at_most(rank, op->operand_count);
     if (op->code == OP_ATOMIC)
         text_printf(out, " %s", ir_reduction_name(op->reduction));
-    text_add(out, " ");
+    text_add(out, op->staged ? " staged " : " ");
+    if (op->ahead)
+        text_printf(out, "ahead %d ", op->ahead);
     print_param_name(out, kernel, op->param);
     text_add(out, "[");
     print_uses(out, op->operands, rank);
@@ -133,7 +135,7 @@ static void print_access(struct text *out, const struct ir_kernel *kernel, const
 
 static void print_reduction(struct text *out, const struct ir_kernel *kernel, const struct ir_op *op) {
     int count = op->predicated ? op->operand_count - 1 : op->operand_count;
-    if (op->code != OP_DOT)
+    if (op->code != OP_DOT && op->code != OP_MMA)
         text_printf(out, " %s", ir_reduction_name(op->reduction));
     text_add(out, " [");
     print_axis_list(out, kernel, op->over);
@@ -215,6 +217,7 @@ static void print_attributes(struct text *out, const struct ir_kernel *kernel, c
     case OP_REDUCE:
     case OP_SCAN:
     case OP_DOT:
+    case OP_MMA:
         print_reduction(out, kernel, op);
         return;
     case OP_FOR:
@@ -229,6 +232,7 @@ static void print_attributes(struct text *out, const struct ir_kernel *kernel, c
         print_carried(out, kernel, op->region_count ? op->regions[0] : NULL, 0, op->operands + 1, op->operand_count - 1);
         return;
     default:
+        text_add(out, op->rough ? " rough" : "");
         text_add(out, op->operand_count ? " " : "");
         print_uses(out, op->operands, op->operand_count);
     }

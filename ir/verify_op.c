@@ -264,6 +264,19 @@ static void check_dot(struct verifier *verifier, const struct ir_op *op) {
     check_reduced_axes(verifier, op, 0);
 }
 
+static void check_mma(struct verifier *verifier, const struct ir_op *op) {
+    const struct ir_value *a = op->operands[0], *b = op->operands[1], *c = op->operands[2], *result = op->results[0];
+    bool staged = !b->region && b->def->code == OP_LOAD && b->def->staged;
+    if (!verifier->kernel->lowered)
+        verify_complain(verifier, op, "it stands in a program that isn't lowered");
+    if (!staged || (b->type != TYPE_F16 && b->type != TYPE_BF16) || (a->type != b->type && a->type != TYPE_F32))
+        verify_complain(verifier, op, "it can't multiply these");
+    if (c->type != TYPE_F32 || result->type != TYPE_F32)
+        verify_complain(verifier, op, "it adds up in f32");
+    if (c->axes != result->axes || result->axes != ((a->axes | b->axes) & ~op->over) || !(a->axes & b->axes & op->over))
+        verify_complain(verifier, op, "its result is on other axes than what it multiplies");
+}
+
 static void check_update(struct verifier *verifier, const struct ir_op *op) {
     const struct ir_value *old = op->operands[0], *value = op->operands[1], *result = op->results[0];
     if (old->type != value->type || old->type != result->type)
@@ -311,6 +324,9 @@ void verify_single(struct verifier *verifier, const struct ir_op *op) {
         break;
     case OP_DOT:
         check_dot(verifier, op);
+        break;
+    case OP_MMA:
+        check_mma(verifier, op);
         break;
     case OP_UPDATE:
         check_update(verifier, op);

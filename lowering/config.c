@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lowering/axes.h"
+#include "lowering/matmul.h"
 
 static const char *const strategy_names[STRATEGY_COUNT] = {[STRATEGY_ROWS] = "rows", [STRATEGY_CHUNKS] = "chunks",
                                                             [STRATEGY_FLAT] = "flat"};
@@ -17,6 +18,21 @@ bool config_strategy_named(const char *name, enum config_strategy *strategy) {
     for (int i = 0; i < STRATEGY_COUNT; i++)
         if (!strcmp(name, strategy_names[i])) {
             *strategy = (enum config_strategy)i;
+            return true;
+        }
+    return false;
+}
+
+static const char *const dot_names[DOT_COUNT] = {[DOT_FMA] = "fma", [DOT_MMA] = "mma"};
+
+const char *config_dot_name(enum config_dot dot) {
+    return dot_names[dot];
+}
+
+bool config_dot_named(const char *name, enum config_dot *dot) {
+    for (int i = 0; i < DOT_COUNT; i++)
+        if (!strcmp(name, dot_names[i])) {
+            *dot = (enum config_dot)i;
             return true;
         }
     return false;
@@ -108,7 +124,7 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         lanes = lanes > MAX_LANES ? lanes : lanes * axis->lanes;
         warps = warps > MAX_WARPS ? warps : warps * axis->warps;
     }
-    if (lanes > MAX_LANES)
+    if (lanes > MAX_LANES && config->dot != DOT_MMA)
         return wrong(arena, "config.lanes", "the lanes of all axes together are more than %d", MAX_LANES);
     if (warps > MAX_WARPS)
         return wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
@@ -118,5 +134,12 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
                      "multiprocessor holds %d warps", config->min_blocks, warps, MAX_RESIDENT_WARPS);
     struct status status = check_strategy(arena, config);
-    return !status.ok ? status : check_grid(arena, &list, config);
+    if (!status.ok)
+        return status;
+    if (config->stages < 1 || config->stages > MAX_STAGES)
+        return wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
+    if (config->dot != DOT_MMA && config->stages > 1)
+        return wrong(arena, "config.value", "stages is %d: it belongs to the dot mma", config->stages);
+    status = check_grid(arena, &list, config);
+    return status.ok && config->dot == DOT_MMA ? matmul_check(arena, kernel, config) : status;
 }

@@ -192,6 +192,7 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     else if (columns >= 0 && !list.items[columns].full)
         shape_top(config, &list, columns);
     set_grid(arena, config, &list);
+    config->stages = 1;
     config->peel = true;
     config->late = true;
     config->stream = again;

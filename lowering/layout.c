@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lowering/axes.h"
+#include "lowering/matmul.h"
 #include "lowering/pass.h"
 
 struct contiguity {
@@ -17,7 +18,7 @@ struct contiguity {
 };
 
 // Whether the value grows by exactly one along the axis: INDEX, or a sum of one such and others that lack the axis.
-static bool moves_by_one(const struct ir_value *value, int axis) {
+bool moves_by_one(const struct ir_value *value, int axis) {
     if (value->region)
         return false;
     const struct ir_op *def = value->def;
@@ -90,6 +91,23 @@ static int bits_of(int power) {
     return power <= 1 ? 0 : 1 + bits_of(power / 2);
 }
 
+// With products on the matrix units the instruction says which lane bits are rows and which are columns. All axes of a
+// role share them: no value is on two.
+static bool place_products(struct pass_context *context) {
+    struct matmul_axes axes;
+    struct lowered *out = context->out;
+    if (!uses_matrix_units(context->config, &out->options.target))
+        return true;
+    struct status status = matmul_axes(context->arena, context->kernel, context->config, &axes);
+    if (!status.ok)
+        return refuse(context, status.code, status.span, "%s", status.reason);
+    for (int a = 0; a < context->kernel->axis_count; a++)
+        if (axes.roles[a] != ROLE_NONE)
+            out->axes[a].lane_shift = axes.roles[a] == ROLE_ROWS ? ROW_LANE_SHIFT : 0;
+    out->lanes = MATRIX_LANES;
+    return true;
+}
+
 static int full_block(const struct ir_axis *axis) {
     int64_t extent;
     int block = 1;
@@ -129,5 +147,5 @@ bool lower_layout(struct pass_context *context) {
         out->lanes = 1 << lane_bits[mesh] > out->lanes ? 1 << lane_bits[mesh] : out->lanes;
         out->warps = 1 << warp_bits[mesh] > out->warps ? 1 << warp_bits[mesh] : out->warps;
     }
-    return true;
+    return place_products(context);
 }

@@ -24,6 +24,7 @@ static const struct pass passes[] = {
     {"lower_blocks", lower_blocks, "axes of single points become numbers, loops of one tile vanish"},
     {"opt_peel", opt_peel, "split innermost loops into full tiles and one masked tile"},
     {"lower_masks", lower_masks, "make the implicit masks explicit, where they are needed"},
+    {"lower_matmul", lower_matmul, "put products on the matrix units, if the config says so"},
     {"opt_simplify", opt_simplify, "again"},
     {"opt_hoist", opt_hoist, "move what doesn't change out of loops"},
     {"opt_late", opt_late, "cross lanes and warps behind a loop that only accumulates"},
@@ -32,6 +33,8 @@ static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "again"},
     {"opt_hoist", opt_hoist, "again"},
     {"opt_simplify", opt_simplify, "again"},
+    {"opt_rough", opt_rough, "approximate exponentials that are rounded to f16 or bf16"},
+    {"lower_stages", lower_stages, "copy tiles of products some turns ahead, if the config says so"},
 };
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 

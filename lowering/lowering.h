@@ -26,6 +26,12 @@ enum config_strategy {
     STRATEGY_COUNT
 };
 
+enum config_dot {
+    DOT_FMA,  // products by multiplications and additions, of any types and shapes
+    DOT_MMA,  // on the matrix units: f16 and bf16 (matmul_axes.c says what it asks of the axes); of no effect on the CPU
+    DOT_COUNT
+};
+
 struct config {
     int axis_count;
     struct config_axis *axes;   // one per axis name of the kernel, in order of first appearance
@@ -35,6 +41,8 @@ struct config {
     int chunk;                  // not STRATEGY_ROWS: points per chunk or share, a power of two; else 0
     bool search;                // not STRATEGY_ROWS: each block looks for its rows itself, not a launch before
     bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
+    enum config_dot dot;
+    int stages;                 // DOT_MMA: tiles of a loop's operands in shared memory, all but one of them under way; else 1
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
     bool stream;                // what is read or written for the last time leaves the L2 before what isn't
@@ -44,6 +52,8 @@ struct config {
 // Strategy names as in JSON: "rows".
 const char *config_strategy_name(enum config_strategy strategy);
 bool config_strategy_named(const char *name, enum config_strategy *strategy);
+const char *config_dot_name(enum config_dot dot);  // "fma", "mma"
+bool config_dot_named(const char *name, enum config_dot *dot);
 
 // A good config from the kernel and its static extents alone: what keys left out of a config file stand for.
 struct config *config_default(struct arena *arena, const struct ir_kernel *kernel);

@@ -13,6 +13,7 @@
 // atoms is false; element-wise operations fold what is known of their operands. A reduction needs no atom whose fact is
 // the reduction's identity. Facts are tied to the atom they were made under, so a stronger condition around a use
 // brings its own select.
+#include "lowering/matmul.h"
 #include "lowering/pass.h"
 
 struct atom {
@@ -323,6 +324,40 @@ static void mask_bound(struct masking *masking, axes_t axes, struct mask *mask) 
             mask_add(mask, masking->around.items[i].condition);
 }
 
+// The operand, 0 where an atom along what is summed over is false. Along its own axis it may hold anything: whatever
+// comes of that is outside as well.
+static struct ir_value *masked_factor(struct masking *masking, struct ir_op *dot, struct ir_value *operand) {
+    struct ir_builder builder = builder_before(masking->kernel, dot);
+    struct mask needed = {0};
+    const struct atoms *around = &masking->around;
+    for (int i = 0; i < around->count + masking->kernel->axis_count; i++) {
+        struct ir_value *atom = i < around->count ? around->items[i].condition : masking->full_domain[i - around->count];
+        if (!atom || !(atom->axes & dot->over) || (atom->axes & ~operand->axes))
+            continue;
+        struct ir_value *known = fact_at(masking, operand, atom);
+        if (!known || !is_identity(known, RED_SUM))
+            mask_add(&needed, atom);
+    }
+    struct ir_value *predicate = conjunction(&builder, &needed);
+    return predicate ? ir_select(&builder, predicate, operand, ir_number(&builder, operand->type, 0)) : operand;
+}
+
+// `dot` on the matrix units: both operands are 0 outside their domains, and nothing else limits the sum.
+static void mask_factors(struct masking *masking, struct ir_op *dot) {
+    axes_t a = dot->operands[0]->axes, b = dot->operands[1]->axes;
+    for (int i = 0; i < masking->around.count; i++) {
+        axes_t axes = masking->around.items[i].condition->axes;
+        if ((axes & dot->over) && (axes & ~a) && (axes & ~b)) {
+            refuse(masking->context, "lowering.mma-condition", dot->span,
+                   "a condition on the axes of both operands decides what is summed");
+            return;
+        }
+    }
+    remember_atoms(masking, dot->results[0]);
+    for (int i = 0; i < 2; i++)
+        dot->operands[i] = masked_factor(masking, dot, dot->operands[i]);
+}
+
 static void mask_reduction(struct masking *masking, struct ir_op *op) {
     struct ir_builder builder = builder_before(masking->kernel, op);
     struct mask mask, needed = {0};
@@ -359,10 +394,12 @@ static bool is_covered(struct masking *masking, const struct ir_value *old, cons
     if (step->operands[0] != old && step->operands[1] != old)
         return false;
     const struct ir_op *reduction = other->region ? NULL : other->def;
-    if (!reduction || reduction->code != OP_REDUCE || reduction->reduction != reduction_of(step->code))
+    bool product = reduction && reduction->code == OP_DOT && step->code == OP_ADD;
+    bool reduces = reduction && reduction->code == OP_REDUCE && reduction->reduction == reduction_of(step->code);
+    if ((!product && !reduces) || (atom->axes & ~(other->axes | reduction->over)))
         return false;
-    if (atom->axes & ~(other->axes | reduction->over))
-        return false;
+    if (product && !(atom->axes & reduction->over))
+        return false;  // 0 times what lies there may be NaN
     const struct note *note = note_of(masking, other);
     for (int i = 0; i < note->atom_count; i++)
         if (note->atoms[i] == atom)
@@ -554,8 +591,13 @@ static void visit_op(struct masking *masking, struct ir_op *op) {
     case OP_STORE:
     case OP_ATOMIC: mask_access(masking, op); break;
     case OP_REDUCE:
-    case OP_SCAN:
-    case OP_DOT: mask_reduction(masking, op); break;
+    case OP_SCAN: mask_reduction(masking, op); break;
+    case OP_DOT:
+        if (uses_matrix_units(masking->context->config, &masking->context->out->options.target))
+            mask_factors(masking, op);
+        else
+            mask_reduction(masking, op);
+        break;
     case OP_UPDATE: mask_update(masking, op); break;
     case OP_BROADCAST: note_of(masking, op->results[0])->depth = masking->around.count; break;
     case OP_ASSERT: mask_assert(masking, op); break;

@@ -22,6 +22,9 @@ bool lower_blocks(struct pass_context *context);
 bool lower_schedule(struct pass_context *context);
 bool opt_peel(struct pass_context *context);
 bool lower_masks(struct pass_context *context);
+bool lower_matmul(struct pass_context *context);
+bool lower_stages(struct pass_context *context);
+bool opt_rough(struct pass_context *context);
 bool opt_simplify(struct pass_context *context);
 bool opt_hoist(struct pass_context *context);
 bool opt_late(struct pass_context *context);
@@ -36,6 +39,9 @@ bool refuse(struct pass_context *context, const char *code, struct span span, co
 bool may_spread(const struct ir_kernel *kernel, const struct ir_op *loop);
 // How many accesses are contiguous along each axis: their last index moves by one with it (layout.c).
 void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]);
+
+// Whether the value grows by exactly one along the axis (layout.c).
+bool moves_by_one(const struct ir_value *value, int axis);
 
 // In 32-bit index arithmetic extents, element counts and row lengths stay below this: room for the last tile to hang over.
 #define INDEX_LIMIT (INT32_MAX - (1 << 20))

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "lowering/axes.h"
+#include "lowering/matmul.h"
 
-enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64 };
+enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64, PRODUCT_GROWTH = 16 };
 
 struct space_builder {
     struct arena *arena;
@@ -144,6 +145,10 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
         texts[i] = grid_text(arena, &grids, i);
     add_texts(&builder, "grid", grids.count, texts);
     add_strategies(&builder, kernel);
+    if (may_multiply(kernel)) {
+        add_texts(&builder, "dot", 2, (const char *[]){"\"fma\"", "\"mma\""});
+        add_texts(&builder, "stages", 4, (const char *[]){"1", "2", "3", "4"});
+    }
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "stream", 2, (const char *[]){"false", "true"});
@@ -229,6 +234,18 @@ static void draw_strategy(struct config *config, struct arena *arena, const stru
     config->stage = config->strategy == STRATEGY_FLAT && strategies.stage && draw_below(seed, 2);
 }
 
+// On the matrix units: more registers for some axes, fewer warps where there would be too many.
+static void draw_products(struct config *config, const struct axis_list *list, uint64_t *seed) {
+    int room = PRODUCT_GROWTH;
+    for (int i = 0; i < config->axis_count; i++) {
+        struct config_axis *axis = &config->axes[i];
+        int growth = list->items[i].full || axis->lanes == 1 ? 1 : draw_power(seed, smaller(room, 4));
+        axis->block *= growth;
+        room /= growth;
+    }
+    config->stages = 1 + draw_below(seed, 4);
+}
+
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
     struct axis_list list = axis_list(kernel);
     struct config *config = ARENA_NEW(arena, struct config);
@@ -243,6 +260,9 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
         config->axes[at].name = list.items[at].name;
         draw_axis(&config->axes[at], &list.items[at], &budget, seed);
     }
+    config->stages = 1;
+    if (may_multiply(kernel) && draw_below(seed, 2) && matmul_shape(arena, kernel, config))
+        draw_products(config, &list, seed);
     struct grids grids = grids_of(&list);
     int choice = draw_below(seed, grids.count);
     config->grid_count = grids.items[choice].count;

@@ -201,6 +201,18 @@ static bool read_stream(struct reader *reader, const char *path, const cJSON *it
     return read_bool(reader, path, item, &reader->config->stream);
 }
 
+static bool read_dot(struct reader *reader, const char *path, const cJSON *item)
+{
+    if (!cJSON_IsString(item)) return refuse_type(reader, path, "a string", item);
+    if (config_dot_named(item->valuestring, &reader->config->dot)) return true;
+    return refuse(reader, path, arena_printf(reader->arena, "there is no dot %s; there are fma and mma", item->valuestring));
+}
+
+static bool read_stages(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->stages);
+}
+
 static bool read_min_blocks(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_integer(reader, path, item, &reader->config->min_blocks);
@@ -212,7 +224,8 @@ static const struct {
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
     {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage},
-    {"peel", read_peel}, {"late", read_late}, {"stream", read_stream}, {"min_blocks", read_min_blocks},
+    {"dot", read_dot}, {"stages", read_stages}, {"peel", read_peel}, {"late", read_late}, {"stream", read_stream},
+    {"min_blocks", read_min_blocks},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -227,8 +240,8 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, search, stage, peel, late, stream, "
-                                                                  "min_blocks");
+                                                                  "strategy, chunk, search, stage, dot, stages, peel, late, "
+                                                                  "stream, min_blocks");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -260,7 +273,7 @@ static struct status parse(struct arena *arena, const struct ir_kernel *kernel, 
     bool ok = read_config(&reader, listed ? root->child : root);
     cJSON_Delete(root);
     if (ok) reader.status = config_check(arena, kernel, reader.config);
-    if (!reader.status.ok)
+    if (!reader.status.ok && !reader.status.span.source)
         reader.status.reason = arena_printf(arena, "%s%s%s", path ? path : "", path ? ": " : "", reader.status.reason);
     if (reader.status.ok) *config = reader.config;
     return reader.status;
@@ -341,6 +354,8 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
     if (!standard || config->search != standard->search) text_printf(out, ",\n  \"search\": %s", config->search ? "true" : "false");
     if (!standard || config->stage != standard->stage) text_printf(out, ",\n  \"stage\": %s", config->stage ? "true" : "false");
+    if (!standard || config->dot != standard->dot) text_printf(out, ",\n  \"dot\": \"%s\"", config_dot_name(config->dot));
+    if (!standard || config->stages != standard->stages) text_printf(out, ",\n  \"stages\": %d", config->stages);
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
     if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
     if (!standard || config->stream != standard->stream)

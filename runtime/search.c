@@ -209,6 +209,8 @@ static struct config *cross(struct search *search, struct arena *arena, const st
         child->search = b->search;
         child->stage = b->stage;
     }
+    child->dot = a->dot;  // what the axes are dealt out for
+    if (a->dot == b->dot && draw_below(search, 2)) child->stages = b->stages;
     if (draw_below(search, 2)) child->peel = b->peel;
     if (draw_below(search, 2)) child->late = b->late;
     return child;

@@ -62,6 +62,8 @@ void search_describe(const struct config *config, struct search_features *featur
     add(features, 0.25 * (double)config->strategy);
     add(features, 0.25 * config->search);
     add(features, 0.25 * config->stage);
+    add(features, 0.25 * (double)config->dot);
+    add_square(features, 0.25 * config->stages);
     add(features, 0.25 * config->peel);
     add(features, 0.25 * config->late);
     add_square(features, 0.25 * config->min_blocks);

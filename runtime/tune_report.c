@@ -60,6 +60,7 @@ static void add_config(struct text *out, const struct config *config)
     for (int i = 0; i < config->grid_count; i++) text_printf(out, " %s", config->grid[i]);
     if (config->strategy != STRATEGY_ROWS) text_printf(out, "; %s %d", config_strategy_name(config->strategy), config->chunk);
     text_printf(out, "%s%s", config->search ? "; search" : "", config->stage ? "; stage" : "");
+    if (config->dot != DOT_FMA) text_printf(out, "; dot %s, stages %d", config_dot_name(config->dot), config->stages);
     text_printf(out, "%s%s", config->peel ? "; peel" : "", config->late ? "; late" : "");
     if (config->stream) text_printf(out, "; stream");
     if (config->min_blocks) text_printf(out, "; min_blocks %d", config->min_blocks);

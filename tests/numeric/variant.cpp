@@ -266,6 +266,8 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "chunk") return std::to_string(c.chunk);
     if (path == "search") return boolean(c.search);
     if (path == "stage") return boolean(c.stage);
+    if (path == "dot") return std::string("\"") + config_dot_name(c.dot) + "\"";
+    if (path == "stages") return std::to_string(c.stages);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
     if (path == "stream") return boolean(c.stream);
@@ -293,6 +295,7 @@ std::string describe_config(const config &c) {
     }
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
             (c.search ? " search" : "") + (c.stage ? " stage" : "") + "; ";
+    if (c.dot != DOT_FMA) text += std::string("dot ") + config_dot_name(c.dot) + " stages " + std::to_string(c.stages) + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
            (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks);
 }

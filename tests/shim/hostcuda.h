@@ -74,6 +74,7 @@ struct identity {
     uint3 thread, block;
     dim3 block_extent, grid_extent;
     unsigned linear, lane, warp;
+    unsigned blocks_run;  // in this process, up to this one
 };
 extern "C" identity simt_identity;
 
@@ -215,6 +216,7 @@ SIMT_CAS(unsigned short)
 #undef SIMT_CAS
 
 #include "tests/shim/hostcuda_math.h"
+#include "tests/shim/hostcuda_matmul.h"
 
 // ------------------------------------------------------------------------------------------------ entries
 

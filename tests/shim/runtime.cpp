@@ -249,6 +249,7 @@ void prepare_block() {
 
 void run_block(int64_t index) {
     simt_identity.block = uint3{unsigned(index), 0, 0};
+    simt_identity.blocks_run++;
     prepare_block();
     thread &first = now.threads[now.turns == order::forward ? 0 : now.count - 1];
     resume(first);

@@ -323,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             float v_12[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_12[tm_i] = tile_bf16_round(expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_12[tm_i] = tile_bf16_round(__expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             tile_store_once_bf16x8(out + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm, v_12);
         }
@@ -342,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             float v_14[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_14[tm_i] = tile_bf16_round(expf(v_13[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_14[tm_i] = tile_bf16_round(__expf(v_13[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             if (tk_4 + tk_i * 64 < length_2) tile_store_once_bf16x8(out + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm, v_14);
         }

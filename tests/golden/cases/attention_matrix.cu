@@ -1,0 +1,358 @@
+// jagged_hstu_attention from jagged_hstu_attention.tile, compiled by tilec 0.1.0
+// T = bf16, I = i64, D = 64, E = 64; 32-bit indices
+//   d: block 64 = vector 2 x lanes 4 x warps 1 x registers 8
+//   e: block 64 = vector 2 x lanes 4 x warps 1 x registers 8
+//   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   th: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
+//   tq: block 64 = vector 1 x lanes 8 x warps 4 x registers 2
+//   tk: block 32 = vector 2 x lanes 4 x warps 1 x registers 4
+//   grid th, tb; strategy chunks of 64; dot mma, stages 1; peel true; late true; stream false; min_blocks 0
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
+}
+
+static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
+    return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
+    return a < b ? a : b;
+}
+
+static __device__ __forceinline__ int tile_cell(const int row, const int chunk, const int chunks) {
+    const int turn = chunks >= 8 ? row % 8 : row / (8 / chunks) % chunks;
+    return (row * chunks + (chunk ^ turn)) * 16;
+}
+
+static __device__ __forceinline__ void tile_copy_16(const unsigned at, const void *from, const bool inside) {
+    const int bytes = inside ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(from), "r"(bytes) : "memory");
+}
+
+static __device__ __forceinline__ void tile_copies_done() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+static __device__ __forceinline__ void tile_matrices_4(unsigned *m, const unsigned at) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(at) : "memory");
+}
+
+static __device__ __forceinline__ void tile_mma_bf16(float *c, float *d, const unsigned *a, const unsigned *b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(d[0]), "+f"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+static __device__ __forceinline__ float tile_silu_rough(float x) {
+    return __fdividef(x, 1.0f + __expf(-x));
+}
+
+static __device__ __forceinline__ unsigned tile_pack_bf16(const float low, const float high) {
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+
+static __device__ __forceinline__ void tile_matrices_4_transposed(unsigned *m, const unsigned at) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(at) : "memory");
+}
+
+static __device__ __forceinline__ float tile_from_bits(unsigned u) {
+    return __uint_as_float(u);
+}
+
+static __device__ __forceinline__ float tile_bf16_load(unsigned short h) {
+    return tile_from_bits((unsigned)h << 16);
+}
+
+static __device__ __forceinline__ unsigned short tile_bf16_store(float f) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+static __device__ __forceinline__ float tile_bf16_round(float f) {
+    return tile_bf16_load(tile_bf16_store(f));
+}
+
+static __device__ __forceinline__ void tile_store_bf16x2(unsigned short *p, const float *v) {
+    *(unsigned *)p = (unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16;
+}
+
+static __device__ __forceinline__ unsigned tile_address(const unsigned char *shared) {
+    unsigned at;
+    asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(at) : "l"(shared));
+    return at;
+}
+
+// launch: B blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_1(const long long *__restrict__ offsets, int *__restrict__ row_of_7, int N, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int tq_t = warp * 8 + (lane >> 2 & 7);
+    // 18: axis d = D;
+    // 19: axis e = E;
+    // 20: for (tb, th) in tile(B, H) {
+    const long long i = (long long)(N / 64) + (long long)B;
+    const int tb = (int)blockIdx.x;
+    const long long i_2 = (long long)tb;
+    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 64LL + i_2, 0LL);
+    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 64LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
+    const int tq_full = i_4 - i_4 % 64;
+    const int i_5 = (int)i_3;
+    for (int tq0 = 0; tq0 < tq_full; tq0 += 64) {
+        const int tq = tq0 + tq_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+            if ((thread & 3) == 0) row_of_7[i_5 + (tq + tq_i * 32)] = tb;
+        }
+        __syncthreads();
+    }
+    if (tq_full < i_4) {
+        const int tq0_2 = tq_full;
+        const int tq_2 = tq0_2 + tq_t;
+        __syncthreads();
+        #pragma unroll
+        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+            if ((thread & 3) == 0 && tq_2 + tq_i * 32 < i_4) row_of_7[i_5 + (tq_2 + tq_i * 32)] = tb;
+        }
+        __syncthreads();
+    }
+}
+
+// launch: H * ((N / 64) + B) blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, unsigned short *__restrict__ out, const int *__restrict__ row_of_7, float alpha, float scale, int H, int B) {
+    const int thread = (int)threadIdx.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    extern __shared__ __align__(128) unsigned char tile_stage[];
+    const unsigned tiles = tile_address(tile_stage);
+    const int e_t = (lane & 3) * 2;
+    const int tq_t = warp * 8 + (lane >> 2 & 7);
+    const int tk_t = (lane & 3) * 2;
+    const int th = (int)(blockIdx.x % H);
+    const int tb = (int)(blockIdx.x / H);
+    const int i = row_of_7[(int)tb];
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)i, (long long)(B - 1)), 0LL);
+    const int row_2 = (int)row;
+    const long long start = offsets[row_2];
+    const long long begin = (tb - (start / 64LL + row)) * 64LL;
+    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    // 21: let start = offsets[tb];
+    // 22: let length = offsets[tb + 1] - start;
+    // 23: for tq in jagged_tile(length) {
+    // 24: let query = q[start + tq, th, d];
+    const long long i_2 = begin_2 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_2 + 1] - start) : begin;
+    const int i_3 = (int)tile_clampi_i64(i_2 - begin, -2146435071LL, 2146435071LL);
+    const int start_2 = (int)start;
+    for (int tq0 = 0; tq0 < i_3; tq0 += 64) {
+        const int tq = tq0 + tq_t;
+        int i_4[2];
+        #pragma unroll
+        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+            i_4[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 32), -2146435071LL, 2146435071LL);
+        }
+        __syncthreads();
+        #pragma unroll
+        for (int copy = 0; copy < 4; ++copy) {
+            const int tq_s = thread / 8 + copy * 16, d_s = thread % 8 * 8;
+            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_2 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_3);
+        }
+        tile_copies_done();
+        __syncthreads();
+        // 25: var acc: accum(T)[tb, th, tq, e] = 0;
+        float acc[8][2][2];
+        #pragma unroll
+        for (int e_r = 0; e_r < 8; ++e_r) {
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                #pragma unroll
+                for (int e_v = 0; e_v < 2; ++e_v) {
+                    acc[e_r][tq_i][e_v] = 0.0f;
+                }
+            }
+        }
+        // 26: for tk in jagged_tile(tq.end) {
+        const int i_5 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i_2), -2146435071LL, 2146435071LL);
+        const int tk_full = i_5 - i_5 % 32;
+        for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
+            const int tk = tk0 + tk_t;
+            // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
+            // 28: let causal = tq >= tk ? score : 0;
+            // 29: acc += dot[tk](T(causal), v[start + tk, th, e]);
+            __syncthreads();
+            #pragma unroll
+            for (int copy_2 = 0; copy_2 < 2; ++copy_2) {
+                const int tk_s = thread / 8 + copy_2 * 16, d_s_2 = thread % 8 * 8;
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_2 / 8, 8) + copy_2 * 2048, k + ((start_2 + (tk0 + tk_s)) * H + th) * 64 + d_s_2, true);
+            }
+            #pragma unroll
+            for (int copy_3 = 0; copy_3 < 2; ++copy_3) {
+                const int tk_s_2 = thread / 8 + copy_3 * 16, e_s = thread % 8 * 8;
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s / 8, 8) + copy_3 * 2048, v + ((start_2 + (tk0 + tk_s_2)) * H + th) * 64 + e_s, true);
+            }
+            tile_copies_done();
+            __syncthreads();
+            float v_2[2][4][2];
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                #pragma unroll
+                for (int tk_r = 0; tk_r < 4; ++tk_r) {
+                    #pragma unroll
+                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                        v_2[tq_i][tk_r][tk_v] = 0.0f;
+                    }
+                }
+            }
+            #pragma unroll
+            for (int d_k = 0; d_k < 4; ++d_k) {
+                unsigned rows[1][4];
+                #pragma unroll
+                for (int tq_m = 0; tq_m < 1; ++tq_m) {
+                    tile_matrices_4(rows[tq_m], tiles + tile_cell((lane / 8 % 2 * 4 + warp) * 8 + lane % 8, d_k * 2 ^ lane / 16, 8) + tq_m * 2 * 4 * 1024);
+                }
+                #pragma unroll
+                for (int tk_n = 0; tk_n < 4; tk_n += 2) {
+                    unsigned columns[4];
+                    tile_matrices_4(columns, tiles + 8192 + tile_cell((lane / 16) * 8 + lane % 8, d_k * 2 ^ lane / 8 % 2, 8) + tk_n * 1024);
+                    #pragma unroll
+                    for (int tq_m = 0; tq_m < 1; ++tq_m) {
+                        tile_mma_bf16(&v_2[2 * tq_m][tk_n][0], &v_2[2 * tq_m + 1][tk_n][0], rows[tq_m], columns);
+                        tile_mma_bf16(&v_2[2 * tq_m][tk_n + 1][0], &v_2[2 * tq_m + 1][tk_n + 1][0], rows[tq_m], columns + 2);
+                    }
+                }
+            }
+            float causal[2][4][2];
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                #pragma unroll
+                for (int tk_r = 0; tk_r < 4; ++tk_r) {
+                    #pragma unroll
+                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                        const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
+                        causal[tq_i][tk_r][tk_v] = i_4[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
+                    }
+                }
+            }
+            #pragma unroll
+            for (int tk_k = 0; tk_k < 2; ++tk_k) {
+                unsigned rows_2[1][4];
+                #pragma unroll
+                for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
+                    rows_2[tq_m_2][0] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k][0], causal[2 * tq_m_2][2 * tk_k][1]);
+                    rows_2[tq_m_2][1] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k][0], causal[2 * tq_m_2 + 1][2 * tk_k][1]);
+                    rows_2[tq_m_2][2] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k + 1][0], causal[2 * tq_m_2][2 * tk_k + 1][1]);
+                    rows_2[tq_m_2][3] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k + 1][0], causal[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
+                }
+                #pragma unroll
+                for (int e_n = 0; e_n < 8; e_n += 2) {
+                    unsigned columns_2[4];
+                    tile_matrices_4_transposed(columns_2, tiles + 12288 + tile_cell((lane / 8 % 2) * 8 + lane % 8, e_n ^ lane / 16, 8) + tk_k * 2 * 1024);
+                    #pragma unroll
+                    for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
+                        tile_mma_bf16(&acc[e_n][2 * tq_m_2][0], &acc[e_n][2 * tq_m_2 + 1][0], rows_2[tq_m_2], columns_2);
+                        tile_mma_bf16(&acc[e_n + 1][2 * tq_m_2][0], &acc[e_n + 1][2 * tq_m_2 + 1][0], rows_2[tq_m_2], columns_2 + 2);
+                    }
+                }
+            }
+        }
+        if (tk_full < i_5) {
+            const int tk0_2 = tk_full;
+            const int tk_2 = tk0_2 + tk_t;
+            __syncthreads();
+            #pragma unroll
+            for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
+                const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_2 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_5);
+            }
+            #pragma unroll
+            for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
+                const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_2 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_5);
+            }
+            tile_copies_done();
+            __syncthreads();
+            float v_3[2][4][2];
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                #pragma unroll
+                for (int tk_r = 0; tk_r < 4; ++tk_r) {
+                    #pragma unroll
+                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                        v_3[tq_i][tk_r][tk_v] = 0.0f;
+                    }
+                }
+            }
+            #pragma unroll
+            for (int d_k_2 = 0; d_k_2 < 4; ++d_k_2) {
+                unsigned rows_3[1][4];
+                #pragma unroll
+                for (int tq_m_3 = 0; tq_m_3 < 1; ++tq_m_3) {
+                    tile_matrices_4(rows_3[tq_m_3], tiles + tile_cell((lane / 8 % 2 * 4 + warp) * 8 + lane % 8, d_k_2 * 2 ^ lane / 16, 8) + tq_m_3 * 2 * 4 * 1024);
+                }
+                #pragma unroll
+                for (int tk_n_2 = 0; tk_n_2 < 4; tk_n_2 += 2) {
+                    unsigned columns_3[4];
+                    tile_matrices_4(columns_3, tiles + 8192 + tile_cell((lane / 16) * 8 + lane % 8, d_k_2 * 2 ^ lane / 8 % 2, 8) + tk_n_2 * 1024);
+                    #pragma unroll
+                    for (int tq_m_3 = 0; tq_m_3 < 1; ++tq_m_3) {
+                        tile_mma_bf16(&v_3[2 * tq_m_3][tk_n_2][0], &v_3[2 * tq_m_3 + 1][tk_n_2][0], rows_3[tq_m_3], columns_3);
+                        tile_mma_bf16(&v_3[2 * tq_m_3][tk_n_2 + 1][0], &v_3[2 * tq_m_3 + 1][tk_n_2 + 1][0], rows_3[tq_m_3], columns_3 + 2);
+                    }
+                }
+            }
+            float v_4[2][4][2];
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                #pragma unroll
+                for (int tk_r = 0; tk_r < 4; ++tk_r) {
+                    #pragma unroll
+                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                        const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
+                        const float causal_2 = i_4[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_5 ? causal_2 : 0.0f;
+                    }
+                }
+            }
+            #pragma unroll
+            for (int tk_k_2 = 0; tk_k_2 < 2; ++tk_k_2) {
+                unsigned rows_4[1][4];
+                #pragma unroll
+                for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
+                    rows_4[tq_m_4][0] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2][0], v_4[2 * tq_m_4][2 * tk_k_2][1]);
+                    rows_4[tq_m_4][1] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2][1]);
+                    rows_4[tq_m_4][2] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4][2 * tk_k_2 + 1][1]);
+                    rows_4[tq_m_4][3] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][1]);
+                }
+                #pragma unroll
+                for (int e_n_2 = 0; e_n_2 < 8; e_n_2 += 2) {
+                    unsigned columns_4[4];
+                    tile_matrices_4_transposed(columns_4, tiles + 12288 + tile_cell((lane / 8 % 2) * 8 + lane % 8, e_n_2 ^ lane / 16, 8) + tk_k_2 * 2 * 1024);
+                    #pragma unroll
+                    for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
+                        tile_mma_bf16(&acc[e_n_2][2 * tq_m_4][0], &acc[e_n_2][2 * tq_m_4 + 1][0], rows_4[tq_m_4], columns_4);
+                        tile_mma_bf16(&acc[e_n_2 + 1][2 * tq_m_4][0], &acc[e_n_2 + 1][2 * tq_m_4 + 1][0], rows_4[tq_m_4], columns_4 + 2);
+                    }
+                }
+            }
+        }
+        // 31: out[start + tq, th, e] = acc;
+        #pragma unroll
+        for (int e_r = 0; e_r < 8; ++e_r) {
+            #pragma unroll
+            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                float acc_2[2];
+                #pragma unroll
+                for (int e_v = 0; e_v < 2; ++e_v) {
+                    acc_2[e_v] = tile_bf16_round(acc[e_r][tq_i][e_v]);
+                }
+                if (tq + tq_i * 32 < i_3) tile_store_bf16x2(out + ((start_2 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_2);
+            }
+        }
+    }
+}
