@@ -38,9 +38,12 @@ void print_report(const struct arguments *arguments, tilec_report *report)
     tilec_report_free(report);
 }
 
+static int failed_write;  // errno of the first write of a text that failed: the flush at the end may have nothing left to do
+
 void print_text(tilec_text *text)
 {
-    if (text->data) fwrite(text->data, 1, text->length, stdout);
+    errno = 0;
+    if (text->data && fwrite(text->data, 1, text->length, stdout) < text->length && !failed_write) failed_write = errno;
     tilec_text_free(text);
 }
 
@@ -59,7 +62,8 @@ tilec_result close_output(tilec_result result)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return result;
-    fprintf(stderr, "tilec: can't write to standard output: %s\n", errno ? strerror(errno) : "a write failed");
+    int reason = errno ? errno : failed_write;
+    fprintf(stderr, "tilec: can't write to standard output: %s\n", reason ? strerror(reason) : "a write failed");
     return result == TILEC_OK ? TILEC_WRONG : result;
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, MAX_WIDTH = 8 };
+enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, MAX_WIDTH = 8, MOST_UNROLLED = 16 };
 
 bool is_staged(const struct ir_op *op) {
     return op->code == OP_LOAD && op->staged;
@@ -137,6 +137,12 @@ static const char *copy_cell(struct emitter *emitter, const struct tile *tile, c
     return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_cell"), row, column, CELL_ELEMENTS, cells_of(tile));
 }
 
+// Copies of less than 16 bytes are many: the text and its registers have an end.
+static void open_turns(struct emitter *emitter, const char *at, int turns) {
+    line(emitter, turns > MOST_UNROLLED ? "#pragma unroll %d" : "#pragma unroll", MOST_UNROLLED);
+    open_brace(emitter, "for (int %s = 0; %s < %d; ++%s)", at, at, turns, at);
+}
+
 // Opens the loop over the thread's copies. Where a turn of it is a multiple of eight rows, it adds a constant to the cell.
 static void open_copies(struct emitter *emitter, const struct tile *tile, struct copying *copying, const char *at) {
     int copies = tile->rows * tile->columns / copying->width, threads = 32 * emitter->lowered->warps;
@@ -144,7 +150,7 @@ static void open_copies(struct emitter *emitter, const struct tile *tile, struct
     const char *row = copying->row, *column = copying->column;
     emitter->needs_thread = true;
     if (copies % threads == 0 && rows >= 8 && rows % 8 == 0) {
-        open_count(emitter, at, copies / threads, 1);
+        open_turns(emitter, at, copies / threads);
         line(emitter, "const int %s = thread / %d + %s * %d, %s = thread %% %d * %d;", row, per_row, at, rows, column,
              per_row, copying->width);
         copying->cell = print(emitter, "%s + %s * %d", copy_cell(emitter, tile, print(emitter, "thread / %d", per_row), column),
@@ -153,7 +159,7 @@ static void open_copies(struct emitter *emitter, const struct tile *tile, struct
     }
     copying->cell = copy_cell(emitter, tile, row, column);
     if (copies % threads == 0) {
-        open_count(emitter, at, copies / threads, 1);
+        open_turns(emitter, at, copies / threads);
         line(emitter, "const int %s = (thread + %s * %d) / %d, %s = (thread + %s * %d) %% %d * %d;", row, at, threads,
              per_row, column, at, threads, per_row, copying->width);
         return;

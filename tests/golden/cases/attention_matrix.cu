@@ -6,14 +6,19 @@
 //   th: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tq: block 64 = vector 1 x lanes 8 x warps 4 x registers 2
 //   tk: block 32 = vector 2 x lanes 4 x warps 1 x registers 4
+//   tb_find: block 128 = vector 1 x lanes 32 x warps 4 x registers 1
 //   grid th, tb; strategy chunks of 64; dot mma, stages 1; peel true; late true; stream false; min_blocks 0
-
-static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
-    return a > b ? a : b;
-}
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
+}
+
+static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
+    return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
 }
 
 static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
@@ -88,45 +93,36 @@ static __device__ __forceinline__ unsigned tile_address(const unsigned char *sha
     return at;
 }
 
-// launch: B blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_1(const long long *__restrict__ offsets, int *__restrict__ row_of_7, int N, int B) {
-    const int thread = (int)threadIdx.x;
+// launch: ceil(… / 128) blocks of 128 threads
+extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_1(const long long *__restrict__ offsets, int *__restrict__ found_7, int N, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    const int tq_t = warp * 8 + (lane >> 2 & 7);
+    const int tb_find_t = warp * 32 + lane;
     // 18: axis d = D;
     // 19: axis e = E;
     // 20: for (tb, th) in tile(B, H) {
     const long long i = (long long)(N / 64) + (long long)B;
-    const int tb = (int)blockIdx.x;
-    const long long i_2 = (long long)tb;
-    const long long i_3 = tile_maxi_i64(tb == 0 ? 0LL : offsets[tb] / 64LL + i_2, 0LL);
-    const int i_4 = (int)tile_clampi_i64(tile_mini_i64(tb == B - 1 ? i : offsets[tb + 1] / 64LL + i_2 + 1LL, i) - i_3, -2146435071LL, 2146435071LL);
-    const int tq_full = i_4 - i_4 % 64;
-    const int i_5 = (int)i_3;
-    for (int tq0 = 0; tq0 < tq_full; tq0 += 64) {
-        const int tq = tq0 + tq_t;
-        __syncthreads();
-        #pragma unroll
-        for (int tq_i = 0; tq_i < 2; ++tq_i) {
-            if ((thread & 3) == 0) row_of_7[i_5 + (tq + tq_i * 32)] = tb;
-        }
-        __syncthreads();
+    const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
+    const int tb_find0 = (int)blockIdx.x * 128;
+    const int tb_find = tb_find0 + tb_find_t;
+    const bool inside = tb_find < i_2;
+    const long long i_3 = tile_f32_to_i64(log2f((float)B)) + 2LL;
+    long long i_4 = (long long)0;
+    long long i_5 = (long long)B;
+    for (long long turn = 0LL; turn < i_3; ++turn) {
+        const long long i_6 = (i_4 + i_5) / 2LL;
+        const bool inside_2 = i_4 < i_5;
+        const bool inside_3 = (int)tile_clampi_i64((inside ? offsets[(int)i_6] : 0LL) / 64LL + i_6, -2146435071LL, 2146435071LL) <= tb_find;
+        const long long i_7 = inside_2 && inside_3 ? i_6 + 1LL : i_4;
+        const long long i_8 = inside_2 && !inside_3 ? i_6 : i_5;
+        i_4 = i_7;
+        i_5 = i_8;
     }
-    if (tq_full < i_4) {
-        const int tq0_2 = tq_full;
-        const int tq_2 = tq0_2 + tq_t;
-        __syncthreads();
-        #pragma unroll
-        for (int tq_i = 0; tq_i < 2; ++tq_i) {
-            if ((thread & 3) == 0 && tq_2 + tq_i * 32 < i_4) row_of_7[i_5 + (tq_2 + tq_i * 32)] = tb;
-        }
-        __syncthreads();
-    }
+    if (inside) found_7[tb_find] = (int)i_4;
 }
 
 // launch: H * ((N / 64) + B) blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, unsigned short *__restrict__ out, const int *__restrict__ row_of_7, float alpha, float scale, int H, int B) {
+extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, unsigned short *__restrict__ out, const int *__restrict__ found_7, float alpha, float scale, int H, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
@@ -137,8 +133,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
     const int tk_t = (lane & 3) * 2;
     const int th = (int)(blockIdx.x % H);
     const int tb = (int)(blockIdx.x / H);
-    const int i = row_of_7[(int)tb];
-    const long long row = tile_maxi_i64(tile_mini_i64((long long)i, (long long)(B - 1)), 0LL);
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)tb] - 1LL, (long long)(B - 1)), 0LL);
     const int row_2 = (int)row;
     const long long start = offsets[row_2];
     const long long begin = (tb - (start / 64LL + row)) * 64LL;
@@ -147,21 +142,21 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
     // 22: let length = offsets[tb + 1] - start;
     // 23: for tq in jagged_tile(length) {
     // 24: let query = q[start + tq, th, d];
-    const long long i_2 = begin_2 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_2 + 1] - start) : begin;
-    const int i_3 = (int)tile_clampi_i64(i_2 - begin, -2146435071LL, 2146435071LL);
+    const long long i = begin_2 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_2 + 1] - start) : begin;
+    const int i_2 = (int)tile_clampi_i64(i - begin, -2146435071LL, 2146435071LL);
     const int start_2 = (int)start;
-    for (int tq0 = 0; tq0 < i_3; tq0 += 64) {
+    for (int tq0 = 0; tq0 < i_2; tq0 += 64) {
         const int tq = tq0 + tq_t;
-        int i_4[2];
+        int i_3[2];
         #pragma unroll
         for (int tq_i = 0; tq_i < 2; ++tq_i) {
-            i_4[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 32), -2146435071LL, 2146435071LL);
+            i_3[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 32), -2146435071LL, 2146435071LL);
         }
         __syncthreads();
         #pragma unroll
         for (int copy = 0; copy < 4; ++copy) {
             const int tq_s = thread / 8 + copy * 16, d_s = thread % 8 * 8;
-            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_2 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_3);
+            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_2 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_2);
         }
         tile_copies_done();
         __syncthreads();
@@ -178,8 +173,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             }
         }
         // 26: for tk in jagged_tile(tq.end) {
-        const int i_5 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i_2), -2146435071LL, 2146435071LL);
-        const int tk_full = i_5 - i_5 % 32;
+        const int i_4 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i), -2146435071LL, 2146435071LL);
+        const int tk_full = i_4 - i_4 % 32;
         for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
             const int tk = tk0 + tk_t;
             // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
@@ -235,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                        causal[tq_i][tk_r][tk_v] = i_4[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
+                        causal[tq_i][tk_r][tk_v] = i_3[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
                     }
                 }
             }
@@ -261,19 +256,19 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 }
             }
         }
-        if (tk_full < i_5) {
+        if (tk_full < i_4) {
             const int tk0_2 = tk_full;
             const int tk_2 = tk0_2 + tk_t;
             __syncthreads();
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
                 const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_2 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_5);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_2 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_4);
             }
             #pragma unroll
             for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
                 const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_2 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_5);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_2 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_4);
             }
             tile_copies_done();
             __syncthreads();
@@ -314,8 +309,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
-                        const float causal_2 = i_4[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_5 ? causal_2 : 0.0f;
+                        const float causal_2 = i_3[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_4 ? causal_2 : 0.0f;
                     }
                 }
             }
@@ -351,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 for (int e_v = 0; e_v < 2; ++e_v) {
                     acc_2[e_v] = tile_bf16_round(acc[e_r][tq_i][e_v]);
                 }
-                if (tq + tq_i * 32 < i_3) tile_store_bf16x2(out + ((start_2 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_2);
+                if (tq + tq_i * 32 < i_2) tile_store_bf16x2(out + ((start_2 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_2);
             }
         }
     }
