@@ -3,14 +3,15 @@
 """The best known configs of the examples at the sizes where memory is the limit, and how close searches come to them.
 
     best.py TILEC [--device cuda] [--only WORD]… [--seconds N] [--configs N] [--efforts quick,full] [--work FOLDER] [--best FOLDER]
-                  [--throughput]
+                  [--throughput] [--again]
 
 For each kernel and each kind of rows it times random configs (--configs, 2000) and the product of the knobs that matter
-most, in an order drawn once, for at most --seconds (60) of search; then it searches with each of --efforts. Everything that
-was timed is in journals under --work, so another run goes on where this one ended. What is best goes to --best
-(bench/best/KERNEL.DATA.json, with how many configs that is the best of) unless something faster is there from the same
-device. --only: cases whose "KERNEL DATA" holds this. --throughput: how many configs a second are lowered, and compiled and
-timed. The searches are compared with random draws at equal numbers of compiles: the median of the best of so many draws.
+most, in an order drawn once, for at most --seconds (60; 0: not at all) of search; then it searches with each of --efforts.
+Everything that was timed is in journals under --work, so another run goes on where this one ended. What is best goes to
+--best (bench/best/KERNEL.DATA.json, with how many configs that is the best of) unless something faster is there from the
+same device. --only: cases whose "KERNEL DATA" holds this. --throughput: how many configs a second are lowered, and compiled
+and timed. --again: how long a second tune takes, whose answer is known, and CUDA's own start. The searches are compared
+with random draws at equal numbers of compiles: the median of the best of so many draws; and with the default config.
 """
 
 import argparse
@@ -123,6 +124,8 @@ def draw_candidates(case):
 
 def try_all(case):
     """Rows of everything listed, as far as the journal and the time go; each with its kind."""
+    if case.options.seconds <= 0:
+        return [], 0, 0
     work = pathlib.Path(case.options.work)
     listed = candidates(case)
     paths = {what: work / f"{case.name}.{what}" for what in ("list", "journal", "rows")}
@@ -137,11 +140,33 @@ def try_all(case):
 
 
 def search(case, effort):
+    """The rows of a search, and what it says of itself."""
     path = pathlib.Path(case.options.work) / f"{case.name}.{effort}.rows"
-    done = tilec(case.options, "tune", *case.words(), "--effort", effort, "--skip-cache", "--json", "--results", str(path), fail=False)
+    done = tilec(case.options, "tune", *case.words(), "--effort", effort, "--force-autotune", "--json", "--results", str(path), fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
-    return json.loads(path.read_text())
+    return json.loads(path.read_text()), json.loads(done.stdout)
+
+
+START_OF_CUDA = """
+import ctypes, time
+begin = time.perf_counter()
+assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
+print(time.perf_counter() - begin)
+"""
+
+
+def again(case, effort):
+    """What a second tune takes, and what CUDA's start is of that, in milliseconds: the least of five."""
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        answer = json.loads(tilec(case.options, "tune", *case.words(), "--effort", effort, "--json").stdout)
+        times.append(time.perf_counter() - begin)
+        if not answer["cached"] or answer["compiled"]:
+            return "a second tune isn't answered by the cache"
+    starts = [float(subprocess.run([sys.executable, "-c", START_OF_CUDA], capture_output=True, text=True).stdout or "nan") for _ in range(5)]
+    return f"a second tune takes {1e3 * min(times):.0f} ms, of which CUDA's start is {1e3 * min(starts):.0f}"
 
 
 # ------------------------------------------------------------------------------------------------ what it came to
@@ -191,24 +216,31 @@ def report(case, about, ratios):
     rows, compiled, seconds = try_all(case)
     tried = [row for row in rows if row["status"] not in UNTRIED]
     searches = {effort: search(case, effort) for effort in filter(None, case.options.efforts.split(","))}
-    everything = tried + [row for found in searches.values() for row in found if row["status"] not in UNTRIED]
+    everything = tried + [row for found, _ in searches.values() for row in found if row["status"] not in UNTRIED]
     found = best_of(everything)
     if not found:
         print(f"{case.name:26} nothing is ok of {len(tried)}", flush=True)
         return
     best = keep_best(case, found, len(everything), everything, about)
-    line = f"{case.name:26} best {best['milliseconds']:.4f} ms of {best['configs_tried']} ({best['kind']}); here {len(tried)} of {len(rows)} listed, " \
-           f"{compiled / max(seconds, 1e-9):.1f} compiled and timed a second"
+    line = f"{case.name:26} best {best['milliseconds']:.4f} ms of {best['configs_tried']} ({best['kind']})"
+    if rows:
+        line += f"; here {len(tried)} of {len(rows)} listed, {compiled / max(seconds, 1e-9):.1f} compiled and timed a second"
     draws = compiled_times([row for row in tried if row["kind"] == "random"])
-    for effort, result in searches.items():
+    for effort, (result, answer) in searches.items():
         top, count = best_of(result), len(compiled_times(result))
         if not top:
             continue
-        line += f"; {effort} {top['median_ms']:.4f} ({top['median_ms'] / best['milliseconds']:.3f}) of {len(result)}"
+        line += f"; {effort} {top['median_ms']:.4f} ({top['median_ms'] / best['milliseconds']:.3f}) of {len(result)}, row {top['row']}; " \
+                f"{len(result) / answer['seconds']:.1f} a second, the device at work {answer['device_seconds']:.1f} of {answer['seconds']:.1f} s, " \
+                f"from {answer['reference_seconds']:.1f} s on, {answer['prepare_seconds']:.1f} s before"
+        if result[0]["status"] == "ok":
+            line += f"; default {result[0]['median_ms']:.4f} ({result[0]['median_ms'] / top['median_ms']:.2f} times)"
         if draws:
             chance = best_of_draws(draws, count)
             ratios.append(chance / top["median_ms"])
             line += f", chance {chance:.4f} of {min(count, len(draws))}"
+    if searches and case.options.again:
+        line += "; " + again(case, next(iter(searches)))
     print(line, flush=True)
 
 
@@ -240,17 +272,24 @@ def main():
     parser.add_argument("--work", default="/tmp/tilec-best")
     parser.add_argument("--best", default=str(HERE / "best"))
     parser.add_argument("--throughput", action="store_true")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     pathlib.Path(options.work).mkdir(parents=True, exist_ok=True)
-    about, ratios = about_device(options), []
+    about, ratios, failures = about_device(options), [], 0
     print(about["device"], flush=True)
     if options.throughput:
         throughput(options)
     for case in CASES:
-        if not options.only or any(word in f"{case[0]} {case[2]}" for word in options.only):
+        if options.only and not any(word in f"{case[0]} {case[2]}" for word in options.only):
+            continue
+        try:
             report(Case(options, *case), about, ratios)
+        except SystemExit as failed:
+            print(failed, flush=True)
+            failures += 1
     if ratios:
         print(f"chance over search at equal numbers of compiles: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, geometric mean of {len(ratios)}")
+    sys.exit(failures > 0)
 
 
 main()

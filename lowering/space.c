@@ -5,7 +5,7 @@
 #include "lowering/axes.h"
 #include "lowering/matmul.h"
 
-enum { MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64, PRODUCT_GROWTH = 16 };
+enum { LARGEST_BLOCK = 4096, MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64, PRODUCT_GROWTH = 16 };
 
 struct space_builder {
     struct arena *arena;
@@ -35,6 +35,17 @@ static int power_over(int64_t extent) {
     while (power < extent && power < MAX_BLOCK)
         power *= 2;
     return power;
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+// The largest block that isn't all waste: an axis of known extent has no more points.
+static int largest_block(const struct axis_use *use, int otherwise) {
+    if (use->full)
+        return power_over(use->extent);
+    return use->extent > 0 && !use->jagged ? smaller(power_over(use->extent), otherwise) : otherwise;
 }
 
 static int widest_vector(const struct axis_use *use) {
@@ -131,11 +142,11 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     struct space_builder builder = {.arena = arena, .space = ARENA_NEW(arena, struct config_space)};
     for (int i = 0; i < list.count; i++) {
         const struct axis_use *use = &list.items[i];
-        int full = power_over(use->extent);
-        add_powers(&builder, use->name, "block", use->full ? full : 1, use->full ? full : 4096);
-        add_powers(&builder, use->name, "vector", 1, widest_vector(use));
-        add_powers(&builder, use->name, "lanes", 1, MAX_LANES);
-        add_powers(&builder, use->name, "warps", 1, MAX_WARPS);
+        int largest = largest_block(use, LARGEST_BLOCK);
+        add_powers(&builder, use->name, "block", use->full ? largest : 1, largest);
+        add_powers(&builder, use->name, "vector", 1, smaller(widest_vector(use), largest));
+        add_powers(&builder, use->name, "lanes", 1, smaller(MAX_LANES, largest));
+        add_powers(&builder, use->name, "warps", 1, smaller(MAX_WARPS, largest));
         if (use->loops && (use->inner || use->top))
             add_powers(&builder, use->name, "unroll", 1, use->inner ? 4 : 1);
     }
@@ -181,10 +192,6 @@ struct budget {
     int lanes, warps, registers;  // factors that are left to deal out; what is unrolled counts as registers
 };
 
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
-
 // A full axis has what is left of it in registers: more lanes and warps than drawn where that would be too much.
 static int spread_full(struct config_axis *axis, int room, struct budget *budget) {
     for (; room > budget->registers && budget->lanes > 1; room /= 2) {
@@ -199,7 +206,7 @@ static int spread_full(struct config_axis *axis, int room, struct budget *budget
 }
 
 static void draw_axis(struct config_axis *axis, const struct axis_use *use, struct budget *budget, uint64_t *seed) {
-    int room = use->full ? power_over(use->extent) : MAX_BLOCK;
+    int room = largest_block(use, MAX_BLOCK);
     axis->vector = draw_power(seed, smaller(smaller(widest_vector(use), budget->registers), room));
     room /= axis->vector;
     axis->lanes = draw_power(seed, smaller(budget->lanes, room));

@@ -26,12 +26,15 @@ struct tilec_tune {
     bool cuda;
     int ordinal, resumed;
     int64_t peak_bytes;
+    double prepare_seconds;         // for data, and what the evaluator says of it
     bool searches, done;
     struct config_key key;
     const struct config *best;      // NULL: none
     int best_row;                   // -1: none, or from the cache
     bool cached;
     struct config_entry entry;      // if it is
+    bool judged, reference_agrees;  // the evaluator had to say who is right
+    int64_t judged_rows;
     struct text summary;
 };
 
@@ -88,7 +91,8 @@ static struct status make_rows(tilec_tune *tune)
 {
     const struct tilec_tune_options *options = tune->options;
     const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
-                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda)};
+                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda),
+                                       .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
     if (options->configs) return read_list(tune, options->configs);
     bool none = tune->session.settings.effort == EFFORT_NONE;
     tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);
@@ -201,6 +205,35 @@ static void take_best(tilec_tune *tune)
     if (tune->best_row >= 0) tune->best = tune->rows.items[best].config;
 }
 
+static bool mostly_wrong(const tilec_tune *tune)
+{
+    return tune->job.wrong >= 2 && 2 * tune->job.wrong > tune->rows.count;
+}
+
+// What differs from a config's reference may still agree with the rows that the evaluator worked out. So does the
+// reference, or it would be none: then other rows have to tell.
+static struct status judge(tilec_tune *tune, const struct bind_request *request)
+{
+    const struct tune_job *job = &tune->job;
+    if (!mostly_wrong(tune) || !tune->prepared.sampled || 2 * job->right_by_sample <= job->sampled) return STATUS_OK;
+    tune->judged = true;
+    return tune_judge(tune->arena, request, &tune->bound, &tune->prepared, &tune->reference_agrees, &tune->judged_rows);
+}
+
+static void add_judgement(const tilec_tune *tune, struct text *out)
+{
+    const struct tune_job *job = &tune->job;
+    text_add(out, "note: over half of the configs came out wrong; ");
+    if (!tune->prepared.sampled) text_add(out, "the reference is the evaluator's, so it is they that are wrong\n");
+    else if (!tune->judged)
+        text_printf(out, "the evaluator says so too in %d of %d cases\n", job->sampled - job->right_by_sample, job->sampled);
+    else if (tune->reference_agrees)
+        text_printf(out, "the evaluator agrees with the reference on another %lld rows, so it is they that are wrong\n", (long long)tune->judged_rows);
+    else
+        text_printf(out, "the evaluator, asked for another %lld rows, says that the reference, the default config, is wrong\n",
+                    (long long)tune->judged_rows);
+}
+
 static void add_remarks(tilec_tune *tune)
 {
     struct text *out = &tune->summary;
@@ -212,14 +245,7 @@ static void add_remarks(tilec_tune *tune)
     if (tune->prepared.remark) text_printf(out, "note: %s\n", tune->prepared.remark);
     if (job->remark) text_printf(out, "note: %s\n", job->remark);
     if (tune->journal.broken) text_printf(out, "note: the journal %s could not be written to its end\n", tune->options->journal);
-    if (2 * job->wrong <= tune->rows.count || job->wrong < 2) return;
-    if (!tune->prepared.sampled)
-        text_add(out, "note: over half of the configs came out wrong; the reference is the evaluator's, so it is they that are wrong\n");
-    else if (2 * job->right_by_sample > job->sampled)
-        text_printf(out, "note: over half of the configs came out wrong; the evaluator says that %d of %d are right, so the reference is wrong\n",
-                    job->right_by_sample, job->sampled);
-    else text_printf(out, "note: over half of the configs came out wrong; the evaluator agrees with the reference in %d of %d cases\n",
-                     job->sampled - job->right_by_sample, job->sampled);
+    if (mostly_wrong(tune)) add_judgement(tune, out);
 }
 
 static void make_summary(tilec_tune *tune)
@@ -281,15 +307,17 @@ static struct status search(tilec_tune *tune, const tilec_program *program, cons
     tune->job.program = worker_program(tune->arena, tune->options->worker, &reason);
     if (!tune->job.program) return status_failed(tune->arena, "missing.worker", "%s", reason);
     status = open_journal(tune);
+    double begin = seconds_now();
     if (status.ok) status = bound_fill(tune->arena, &tune->bound);
     if (status.ok) status = tune_prepare(tune->arena, request, &tune->bound, &tune->prepared);
     if (!status.ok) return status;
+    tune->prepare_seconds = seconds_now() - begin;
     fill_job(tune, program, compilers);
     status = tune_run(tune->arena, &tune->job);
     tune->done = true;
     take_best(tune);
     store_best(tune);
-    return status;
+    return status.ok ? judge(tune, request) : status;
 }
 
 static struct status steps(tilec_tune *tune, const tilec_program *program, struct diagnostics *diagnostics)
@@ -446,6 +474,9 @@ tilec_text tilec_tune_json(const tilec_tune *tune)
     wire_add_bool(&out, "cached", tune->cached);
     wire_add_bool(&out, "interrupted", tune->job.interrupted);
     wire_add_number(&out, "seconds", tune->job.seconds);
+    wire_add_number(&out, "prepare_seconds", tune->prepare_seconds);
+    wire_add_number(&out, "reference_seconds", tune->job.reference_seconds);
+    wire_add_number(&out, "device_seconds", tune->job.device_seconds);
     wire_add_int(&out, "filled", tune->bound.filled);
     wire_add_int(&out, "compiled", tune->job.started);
     wire_add_int(&out, "rows", tune->rows.count);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/bench.h"
@@ -21,13 +20,6 @@ struct timing {
     struct emitted *emitted[BENCH_CANDIDATES];
     struct cpu_object *objects[BENCH_CANDIDATES];
 };
-
-static double milliseconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 // ---------------------------------------------------------------------------------------------- preparing
 

@@ -98,6 +98,9 @@ const char *cpu_compiler(struct arena *arena);
 const char *cpu_compiler_identity(struct arena *arena);
 const char *cpu_features(struct arena *arena);
 int usable_cores(void);  // of this machine, by this process; at least 1
+// Of the monotonic clock.
+double seconds_now(void);
+double milliseconds_now(void);
 
 // Runs a launch plan on the host with an already loaded object.
 struct status cpu_launch(struct arena *arena, const struct cpu_object *object, const struct launch_plan *plan,

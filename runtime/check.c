@@ -133,6 +133,31 @@ static int64_t most_elements(const struct bound *bound)
     return most;
 }
 
+// Draws so many of the rows that `taken` (NULL: none) leaves.
+static bool *draw_from(struct running *running, const char *purpose, const bool *taken, int64_t wanted)
+{
+    int64_t all = running->result->all_rows;
+    bool *rows = ARENA_ARRAY(running->arena, bool, all);
+    running->result->checked_rows = 0;
+    for (uint64_t draw = 0; running->result->checked_rows < wanted; draw++) {
+        uint64_t hash = generator_hash(running->request->bind.seed, purpose, draw);
+        int64_t row = (int64_t)((unsigned __int128)hash * (uint64_t)all >> 64);
+        if (taken && taken[row]) continue;
+        running->result->checked_rows += !rows[row];
+        rows[row] = true;
+    }
+    return rows;
+}
+
+static bool *draw_others(struct running *running, bool *taken, int64_t wanted)
+{
+    int64_t all = running->result->all_rows, rest = all - running->result->checked_rows;
+    if (2 * wanted < rest) return draw_from(running, "other rows to check", taken, wanted);
+    for (int64_t i = 0; i < all; i++) taken[i] = !taken[i];
+    running->result->checked_rows = rest;
+    return taken;
+}
+
 // Rows drawn by hash so that about check_points points are evaluated; NULL: all.
 static bool *draw_rows(struct running *running)
 {
@@ -147,15 +172,8 @@ static bool *draw_rows(struct running *running)
     }
     int64_t wanted = (int64_t)((double)result->all_rows * ((double)running->check_points / (double)points));
     if (wanted < 1) wanted = 1;
-    bool *rows = ARENA_ARRAY(running->arena, bool, result->all_rows);
-    result->checked_rows = 0;
-    for (uint64_t draw = 0; result->checked_rows < wanted; draw++) {
-        uint64_t hash = generator_hash(running->request->bind.seed, "rows to check", draw);
-        int64_t row = (int64_t)((unsigned __int128)hash * (uint64_t)result->all_rows >> 64);
-        result->checked_rows += !rows[row];
-        rows[row] = true;
-    }
-    return rows;
+    bool *rows = draw_from(running, "rows to check", NULL, wanted);
+    return running->other_rows ? draw_others(running, rows, wanted) : rows;
 }
 
 // ---------------------------------------------------------------------------------------------- the reference
@@ -228,20 +246,16 @@ static void forget_unchanged(struct tensor *reference, const struct tensor *befo
 
 // ---------------------------------------------------------------------------------------------- comparing
 
-static double inputs_size(const struct bound *bound)
+// Of all floating inputs together.
+static struct tensor_size inputs_size(const struct bound *bound)
 {
-    double squares = 0, count = 0;
+    struct tensor_size sum = {0};
     for (int i = 0; i < bound->kernel->param_count; i++) {
         if (bound->kernel->params[i].kind != PARAM_IN || !bound->tensors[i].block || !ir_type_is_float(bound->views[i].type)) continue;
-        int64_t elements = tensor_elements(&bound->views[i]);
-        for (int64_t j = 0; j < elements; j++) {
-            double value = tensor_get(&bound->views[i], j).number;
-            if (!isfinite(value)) continue;
-            squares += value * value;
-            count++;
-        }
+        struct tensor_size size = tensor_size(&bound->views[i]);
+        tensor_size_add(&sum, &size);
     }
-    return count > 0 ? sqrt(squares / count) : 0;
+    return sum;
 }
 
 static bool has_exponential(const struct ir_region *region)
@@ -252,21 +266,6 @@ static bool has_exponential(const struct ir_region *region)
             if (has_exponential(op->regions[i])) return true;
     }
     return false;
-}
-
-// What exponentials are taken of is about as large as the largest input.
-static double greatest_input(const struct bound *bound)
-{
-    double greatest = 0;
-    for (int i = 0; i < bound->kernel->param_count; i++) {
-        if (bound->kernel->params[i].kind != PARAM_IN || !bound->tensors[i].block || !ir_type_is_float(bound->views[i].type)) continue;
-        int64_t elements = tensor_elements(&bound->views[i]);
-        for (int64_t j = 0; j < elements; j++) {
-            double value = fabs(tensor_get(&bound->views[i], j).number);
-            if (isfinite(value) && value > greatest) greatest = value;
-        }
-    }
-    return greatest;
 }
 
 static struct check_rule rule_of(struct running *running, const struct run_output *output, bool sampled, struct compare_options options)
@@ -289,8 +288,10 @@ struct status check_evaluate(struct running *running, struct check_rule *rules)
     struct status status = evaluate_reference(running, rows);
     if (!status.ok) return status;
     struct compare_options options = {.reduction_length = longest_sum(running->bound, running->bound->kernel->body, 0)};
-    options.magnitude = inputs_size(running->bound) * sqrt((double)options.reduction_length);
-    if (has_exponential(running->bound->kernel->body)) options.exponent = greatest_input(running->bound);
+    const struct tensor_size inputs = inputs_size(running->bound);
+    if (inputs.finite > 0) options.magnitude = sqrt(inputs.squares / (double)inputs.finite) * sqrt((double)options.reduction_length);
+    // What exponentials are taken of is about as large as the largest input.
+    if (has_exponential(running->bound->kernel->body)) options.exponent = inputs.greatest;
     for (int i = 0; i < running->result->output_count; i++)
         rules[i] = rule_of(running, &running->result->outputs[i], rows != NULL, options);
     return STATUS_OK;

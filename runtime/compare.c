@@ -5,6 +5,7 @@
 // which the reference's root mean square stands for; a single small element says nothing about that.
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "runtime/data.h"
 
@@ -36,19 +37,48 @@ struct measure {
     bool rounded, sampled;
 };
 
-// Of what is finite; poison is a NaN.
-static double sum_of_squares(const struct ir_tensor *reference, int64_t *finite)
+static struct tensor_size size_range(const struct ir_tensor *view, int64_t begin, int64_t end)
 {
-    const float *floats = reference->type == TYPE_F32 ? reference->data : NULL;
-    int64_t count = tensor_elements(reference);
-    double squares = 0;
-    for (int64_t i = 0; i < count; i++) {
-        double value = floats ? (double)floats[i] : tensor_get(reference, i).number;
+    const float *floats = view->type == TYPE_F32 ? view->data : NULL;
+    struct tensor_size size = {0};
+    for (int64_t i = begin; i < end; i++) {
+        double value = floats ? (double)floats[i] : tensor_get(view, i).number;
         if (!isfinite(value)) continue;
-        squares += value * value;
-        ++*finite;
+        size.squares += value * value;
+        if (fabs(value) > size.greatest) size.greatest = fabs(value);
+        size.finite++;
     }
-    return squares;
+    return size;
+}
+
+void tensor_size_add(struct tensor_size *sum, const struct tensor_size *size)
+{
+    sum->squares += size->squares;
+    sum->finite += size->finite;
+    if (size->greatest > sum->greatest) sum->greatest = size->greatest;
+}
+
+struct sizing {
+    const struct ir_tensor *view;
+    struct tensor_size *blocks;
+};
+
+static void size_block(void *data, int64_t block, int64_t begin, int64_t end)
+{
+    const struct sizing *sizing = data;
+    sizing->blocks[block] = size_range(sizing->view, begin, end);
+}
+
+struct tensor_size tensor_size(const struct ir_tensor *view)
+{
+    int64_t count = tensor_elements(view), blocks = block_count(count);
+    struct sizing sizing = {view, calloc((size_t)blocks + 1, sizeof *sizing.blocks)};
+    struct tensor_size sum = {0};
+    if (!sizing.blocks) return size_range(view, 0, count);
+    work_in_blocks(count, size_block, &sizing);
+    for (int64_t i = 0; i < blocks; i++) tensor_size_add(&sum, &sizing.blocks[i]);
+    free(sizing.blocks);
+    return sum;
 }
 
 static struct measure measure_of(const struct ir_tensor *reference, const struct compare_options *options)
@@ -60,10 +90,9 @@ static struct measure measure_of(const struct ir_tensor *reference, const struct
         measure.absolute = options->absolute;
         return measure;
     }
-    int64_t finite = 0;
-    double squares = sum_of_squares(reference, &finite);
-    double rms = finite ? sqrt(squares / (double)finite) : 0, scale = options->scale > 0 ? options->scale : 1;
-    if (finite < FEW_ELEMENTS && options->magnitude > rms) rms = options->magnitude;
+    const struct tensor_size size = tensor_size(reference);  // poison is a NaN
+    double rms = size.finite ? sqrt(size.squares / (double)size.finite) : 0, scale = options->scale > 0 ? options->scale : 1;
+    if (size.finite < FEW_ELEMENTS && options->magnitude > rms) rms = options->magnitude;
     double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
     double unit = roundoff(measure.type), computing = roundoff(ir_type_compute(measure.type));
     if (measure.type == TYPE_F64) computing *= 4;  // the reference, f64 too, rounds as much in an order of its own
@@ -145,21 +174,18 @@ static void look_again(const struct measure *measure, const struct ir_tensor *re
     if (element->error <= element->tolerance) element->why = NULL;
 }
 
-struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
-                                  const struct compare_options *options)
+static struct comparison compare_range(const struct ir_tensor *value, const struct ir_tensor *reference, const struct compare_options *options,
+                                       const struct measure *measure, int64_t begin, int64_t end)
 {
-    struct comparison result = {.ok = true, .where = -1};
-    struct measure measure = measure_of(reference, options);
-    int64_t count = tensor_elements(reference);
-    double worst = -1;
-    for (int64_t i = 0; i < count; i++) {
-        if (measure.sampled && tensor_is_poison(reference, i)) continue;
-        struct element element = compare_element(&measure, value, reference, i);
-        if (element.why && result.wrong < LOOKS_MOST) look_again(&measure, reference, i, options, &element);
+    struct comparison result = {.where = -1, .worst = -1};
+    for (int64_t i = begin; i < end; i++) {
+        if (measure->sampled && tensor_is_poison(reference, i)) continue;
+        struct element element = compare_element(measure, value, reference, i);
+        if (element.why && result.wrong < LOOKS_MOST) look_again(measure, reference, i, options, &element);
         result.compared++;
         result.wrong += element.why != NULL;
-        if (badness(&element) <= worst) continue;
-        worst = badness(&element);
+        if (badness(&element) <= result.worst) continue;
+        result.worst = badness(&element);
         result.where = i;
         result.largest_error = element.error;
         result.tolerance = element.tolerance;
@@ -167,6 +193,41 @@ struct comparison compare_tensors(const struct ir_tensor *value, const struct ir
         result.value = tensor_get(value, i);
         result.reference = tensor_get(reference, i);
     }
+    return result;
+}
+
+struct comparing {
+    const struct ir_tensor *value, *reference;
+    const struct compare_options *options;
+    struct measure measure;
+    struct comparison *blocks;
+};
+
+static void compare_block(void *data, int64_t block, int64_t begin, int64_t end)
+{
+    const struct comparing *comparing = data;
+    comparing->blocks[block] = compare_range(comparing->value, comparing->reference, comparing->options, &comparing->measure, begin, end);
+}
+
+// The worst of all is the first of the worst.
+static struct comparison joined(struct comparison a, const struct comparison *b)
+{
+    struct comparison both = b->worst > a.worst ? *b : a;
+    both.compared = a.compared + b->compared;
+    both.wrong = a.wrong + b->wrong;
+    return both;
+}
+
+struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
+                                  const struct compare_options *options)
+{
+    int64_t count = tensor_elements(reference), blocks = block_count(count);
+    struct comparing comparing = {value, reference, options, measure_of(reference, options), calloc((size_t)blocks + 1, sizeof *comparing.blocks)};
+    struct comparison result = {.where = -1, .worst = -1};
+    if (comparing.blocks) work_in_blocks(count, compare_block, &comparing);
+    else result = compare_range(value, reference, options, &comparing.measure, 0, count);
+    for (int64_t i = 0; comparing.blocks && i < blocks; i++) result = joined(result, &comparing.blocks[i]);
+    free(comparing.blocks);
     result.ok = result.wrong == 0;
     return result;
 }

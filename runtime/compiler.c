@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #if defined __x86_64__
 #include <cpuid.h>
@@ -131,11 +131,16 @@ const char *cpu_compiler_identity(struct arena *arena)
 
 // ---------------------------------------------------------------------------------------------- which CPU
 
-int usable_cores(void)
+double seconds_now(void)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count;
+    return 1e-3 * milliseconds_now();
+}
+
+double milliseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
 // What -march=native looks at. Where it can't be asked, the kernel's own list of features stands for it.

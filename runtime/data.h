@@ -13,6 +13,14 @@
 #include "frontend/frontend.h"
 #include "ir/ir.h"
 
+// ---------------------------------------------------------------------------------------------- many elements (blocks.c)
+
+// Calls `work` for each block of BLOCK_ELEMENTS of the range [0, count), the last one shorter, by all cores at once and in
+// no order.
+enum { BLOCK_ELEMENTS = 1 << 20 };
+int64_t block_count(int64_t count);
+void work_in_blocks(int64_t count, void (*work)(void *data, int64_t block, int64_t begin, int64_t end), void *data);
+
 // ---------------------------------------------------------------------------------------------- tensors (tensor.c)
 
 enum { TENSOR_ALIGNMENT = 64, TENSOR_GUARD_BYTES = 256 };
@@ -154,6 +162,8 @@ struct row_statistics {
 };
 struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors);
 int64_t rows_longest(const struct rows_use *use, const struct ir_tensor *tensors);
+// The longest row of each tile of so many rows, added up.
+double rows_tile_longest(const struct rows_use *use, const struct ir_tensor *tensors, int64_t tile);
 // The histogram of row lengths as text: bins of powers of two, each with its count and a bar.
 void rows_histogram(struct text *out, enum rows_kind kind, const struct ir_tensor *view);
 
@@ -223,12 +233,20 @@ struct compare_options {
 };
 // What all comparisons with a reference have in common, once for many of them. Does nothing the second time.
 void compare_bound(const struct ir_tensor *reference, struct compare_options *options);
+// What the finite elements of a tensor come to; of integers the same.
+struct tensor_size {
+    int64_t finite;            // how many there are
+    double squares, greatest;  // their sum of squares; the largest, by size
+};
+struct tensor_size tensor_size(const struct ir_tensor *view);
+void tensor_size_add(struct tensor_size *sum, const struct tensor_size *size);
 struct comparison {
     bool ok;
     int64_t compared, wrong;
     double largest_error;      // absolute
     double tolerance;          // at that place
     int64_t where;             // row-major index of the worst element, or -1 if nothing was compared
+    double worst;              // how far it is beyond its tolerance there: above 1, wrong
     struct ir_scalar value, reference;  // there
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };

@@ -5,7 +5,6 @@
 // (twelve of them: Irwin-Hall), powers of e are products of table entries in fixed point.
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,47 +223,20 @@ static struct status fill_arange(const struct filling *filling)
     return STATUS_OK;
 }
 
-// A range of a tensor, for one thread: an element depends on its index alone.
-struct part {
-    const struct filling *filling;
-    int64_t begin, end;
-};
-
-static void *fill_part(void *data)
+// A range of a tensor: an element depends on its index alone.
+static void fill_block(void *data, int64_t block, int64_t begin, int64_t end)
 {
-    const struct part *part = data;
-    const struct filling *filling = part->filling;
+    const struct filling *filling = data;
     bool normal = filling->generator->kind == GENERATE_RANDN;
-    for (int64_t i = part->begin; i < part->end; i++) {
+    (void)block;
+    for (int64_t i = begin; i < end; i++) {
         double value = normal ? normal_at(filling->stream, (uint64_t)i)
                               : uniform_at(filling->stream, (uint64_t)i, filling->a.number, filling->b.number);
         tensor_set(filling->view, i, (struct ir_scalar){.number = value});
     }
-    return NULL;
 }
 
-// A part for whose thread there is no room is done by this one.
-static void fill_in_parts(const struct filling *filling)
-{
-    enum { PARTS_MOST = 16, WORTH_A_THREAD = 1 << 20 };
-    struct part parts[PARTS_MOST];
-    pthread_t threads[PARTS_MOST];
-    bool started[PARTS_MOST] = {false};
-    int count = usable_cores();
-    if (count > PARTS_MOST) count = PARTS_MOST;
-    if (filling->count / WORTH_A_THREAD < count) count = (int)(filling->count / WORTH_A_THREAD);
-    if (count < 1) count = 1;
-    for (int i = 0; i < count; i++) {
-        parts[i] = (struct part){filling, filling->count / count * i, i == count - 1 ? filling->count : filling->count / count * (i + 1)};
-        if (i) started[i] = pthread_create(&threads[i], NULL, fill_part, &parts[i]) == 0;
-    }
-    for (int i = 0; i < count; i++) {
-        if (started[i]) pthread_join(threads[i], NULL);
-        else fill_part(&parts[i]);
-    }
-}
-
-static struct status fill_floating(const struct filling *filling)
+static struct status fill_floating(struct filling *filling)
 {
     bool normal = filling->generator->kind == GENERATE_RANDN;
     double a = filling->a.number, b = filling->b.number;
@@ -273,7 +245,7 @@ static struct status fill_floating(const struct filling *filling)
                                             normal ? "randn" : "uniform(a, b)", ir_type_name(filling->view->type)));
     if (!normal && !(isfinite(a) && isfinite(b) && isfinite(b - a) && a <= b))
         return refuse(filling, "uniform(a, b) needs finite bounds with a <= b");
-    fill_in_parts(filling);
+    work_in_blocks(filling->count, fill_block, filling);
     return STATUS_OK;
 }
 

@@ -356,6 +356,21 @@ int64_t rows_longest(const struct rows_use *use, const struct ir_tensor *tensors
     return longest;
 }
 
+double rows_tile_longest(const struct rows_use *use, const struct ir_tensor *tensors, int64_t tile)
+{
+    const struct ir_tensor *view = &tensors[use->param];
+    int64_t rows = row_count(use->kind, view), longest = 0;
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t length = row_length(use->kind, view, row);
+        if (length > longest) longest = length;
+        if ((row + 1) % tile && row + 1 < rows) continue;
+        sum += (double)longest;
+        longest = 0;
+    }
+    return sum;
+}
+
 struct row_statistics row_statistics(const struct rows_use *use, const struct ir_tensor *tensors)
 {
     const struct ir_tensor *view = &tensors[use->param];

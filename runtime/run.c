@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "runtime/bind.h"
 #include "runtime/build.h"
@@ -95,13 +94,6 @@ static struct status save_arguments(struct running *running)
 }
 
 // ---------------------------------------------------------------------------------------------- execution
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static struct status execute(struct running *running)
 {

@@ -11,6 +11,7 @@ struct running {
     struct run_result *result;
     struct bound *bound;
     int64_t check_points;
+    bool other_rows;  // of a sample: as many of those that the first one left out
     // For the check, by parameter: what the reference computes, and what inout tensors held before.
     struct tensor *references, *before;
 };

@@ -13,7 +13,7 @@
 #include "runtime/runtime.h"
 #include "runtime/search.h"
 
-enum { SMALL_SPACE = 1024, POOL = 48, ELITES = 8, ATTEMPTS = 400, FIRST_ROWS = 16, NEIGHBOURS = 6, LIST_LIMIT = 1 << 16 };
+enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_ROWS = 16, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, LIST_LIMIT = 1 << 15 };
 
 struct search {
     struct arena *arena;
@@ -21,6 +21,7 @@ struct search {
     struct search_facts facts;
     struct config_space *space;
     struct search_model model;
+    double standard_cost;  // of the default config, by reckoning
     uint64_t state;
     // Texts of what was proposed, or was there: an open hash table.
     const char **seen;
@@ -233,23 +234,29 @@ struct candidate {
     double score;
 };
 
-// The likeliest of a pool of new configs; NULL if none could be found.
+// log2 of a time where there is a model or a cost, else only an order.
+static double score_of(struct search *search, const struct config *config)
+{
+    if (search->model.count) return search_predict(&search->model, config);
+    return search->model.cost ? search_cost(search->model.cost, config, 0) : search_prior(config, &search->facts);
+}
+
+// The likeliest of a pool of new configs; NULL if none could be found. Now and then the first that isn't hopeless.
 static struct config *pick(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
     int elites[ELITES], count = tune_rows_best(rows, ELITES, elites), found = 0;
     struct candidate best = {NULL, INFINITY};
-    bool blind = draw_below(search, 8) == 0;
+    bool blind = draw_below(search, BLIND) == 0;
     search_learn(search->arena, rows, &search->model);
+    double hopeless = search->model.count ? log2(rows->items[elites[0]].result.median) + HOPELESS
+                      : search->model.cost ? search->standard_cost + HOPELESS : INFINITY;
     for (int i = 0; i < ATTEMPTS && found < POOL; i++) {
-        struct search_features features;
         struct config *config = breed(search, arena, rows, elites, count);
         if (!config || !config_check(arena, search->kernel, config).ok || !is_new(search, arena, config)) continue;
         found++;
-        search_describe(config, &features);
-        double prior = search_prior(config, &search->facts);
-        double score = blind ? 0 : search->model.count ? search_predict(&search->model, &features) + 0.1 * prior : prior;
+        double score = score_of(search, config);
         if (score < best.score) best = (struct candidate){config, score};
-        if (blind) break;
+        if (blind && score < hopeless) return config;
     }
     return best.config;
 }
@@ -273,17 +280,17 @@ static struct config *at_place(struct search *search, struct arena *arena, int64
     return with_choices(search, arena, config_default_for(arena, search->kernel, &search->facts.data), choices);
 }
 
-// How many configs a space of few combinations has; 0 if they are many.
+// The combinations of a space that has few configs among them; 0 if it has many.
 static int64_t count_whole(struct search *search)
 {
     int64_t size = size_of_space(search->space), count = 0;
-    if (size > SMALL_SPACE) return 0;
-    for (int64_t i = 0; i < size; i++) {
+    if (size > LIST_LIMIT) return 0;
+    for (int64_t i = 0; i < size && count <= SMALL_SPACE; i++) {
         struct arena *arena = arena_new();
         count += at_place(search, arena, i) != NULL;
         arena_free(arena);
     }
-    return count ? size : 0;
+    return count > 0 && count <= SMALL_SPACE ? size : 0;
 }
 
 static struct config *next_of_whole(struct search *search, struct arena *arena)
@@ -303,6 +310,8 @@ struct search *search_new(struct arena *arena, const struct ir_kernel *kernel, u
     *search = (struct search){.arena = arena, .kernel = kernel, .facts = *facts, .space = config_space(arena, kernel),
                               .state = seed * 0x9e3779b97f4a7c15u + 1};
     search->whole = count_whole(search);
+    search->model.cost = search_cost_new(arena, kernel, facts);
+    if (search->model.cost) search->standard_cost = search_cost(search->model.cost, config_default_for(arena, kernel, &facts->data), 0);
     return search;
 }
 
@@ -327,7 +336,8 @@ static struct config *next_strategy(struct search *search, struct arena *arena, 
         if (chunk >= 0) choices[chunk] = search->strategies % sizes;
         if (search->strategies % sizes % 2) continue;
         struct config *config = with_choices(search, arena, standard, choices);
-        if (config && is_new(search, arena, config)) return config;
+        if (config && is_new(search, arena, config) && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS))
+            return config;
     }
     return NULL;
 }
@@ -345,7 +355,7 @@ static struct config *choose(struct search *search, struct arena *arena, const s
             struct config *moved = move(search, arena, standard);
             if (!moved || !config_check(arena, search->kernel, moved).ok || !is_new(search, arena, moved)) continue;
             found++;
-            if (!best || search_prior(moved, &search->facts) < search_prior(best, &search->facts)) best = moved;
+            if (!best || score_of(search, moved) < score_of(search, best)) best = moved;
         }
         if (best) return best;
     }

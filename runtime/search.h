@@ -1,11 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// What search.c (which configs there are to try) and search_model.c (which of them is likely fast) share.
+// What search.c (which configs there are to try), search_cost.c (what they cost by reckoning) and search_model.c (what the
+// times so far say beside that) share.
 #ifndef TILEC_RUNTIME_SEARCH_H
 #define TILEC_RUNTIME_SEARCH_H
 
 #include "runtime/tune.h"
 
-enum { MODEL_FEATURES_MOST = 160 };
+enum { MODEL_FEATURES_MOST = 160, MODEL_ROWS_MOST = 512 };
+
+// ---------------------------------------------------------------------------------------------- by reckoning (search_cost.c)
+
+enum { COST_TILES = 14, COST_ACCESSES = 32 };
+struct cost_axis {         // an axis of the kernel
+    int config;            // its place in configs, by name
+    int parent;            // the innermost; -1: none
+    bool jagged;           // and its rows are known
+    int64_t extent, rows;  // points, of a jagged one of the longest row; rows
+    double total;          // points of all rows
+    double longest[COST_TILES];  // the longest rows of all tiles of 2^k rows, added up
+};
+struct cost_access {       // a load or a store
+    axes_t axes, around;   // that its place is on, parents included; these, and those of all loops around it
+    int contiguous;        // the axis along which memory is; -1: none
+    int param, bytes;      // of an element
+    double points, share;  // different elements; how many of them come from memory
+};
+struct search_cost {
+    int axis_count, name_count, access_count;
+    double register_scale; // registers over those that are guessed, as far as rows tell
+    double products;       // of all dots
+    int cut;               // the jagged axis that pieces are of; -1: none
+    const char *names[IR_MAX_AXES];  // of configs' axes
+    struct cost_axis axes[IR_MAX_AXES];
+    struct cost_access accesses[COST_ACCESSES];
+};
+// NULL: nothing is known of the data, or it is a CPU.
+struct search_cost *search_cost_new(struct arena *arena, const struct ir_kernel *kernel, const struct search_facts *facts);
+// log2 of milliseconds. `registers` of a thread; 0: guessed.
+double search_cost(const struct search_cost *cost, const struct config *config, double registers);
+double search_cost_registers(const struct search_cost *cost, const struct config *config);  // the guess
+
+// ---------------------------------------------------------------------------------------------- by the times so far (search_model.c)
 
 // What a config looks like in numbers: logarithms of its knobs, their sums (threads, elements per thread) and squares.
 struct search_features {
@@ -14,16 +49,17 @@ struct search_features {
 };
 void search_describe(const struct config *config, struct search_features *features);
 
-// log2 of the time of a config, learnt from the rows that have one. Rows are looked at once, when they are done.
+// log2 of the time of a config, learnt from the rows that have one.
 struct search_model {
-    int count;                // of features; 0: nothing learnt yet
-    double weights[MODEL_FEATURES_MOST];
-    int size, known;          // of the sums below: features, and rows that are in them
-    double *matrix, *right;
-    bool *learnt;             // by row
+    struct search_cost *cost; // NULL: none
+    int count;                // of rows that it has learnt from; 0: nothing yet
+    int known;                // rows with a time when it did
+    int size;                 // of features
+    double *points, *matrix, *weights;  // by row
+    double mean, spread;      // of the logarithms
 };
 void search_learn(struct arena *arena, const struct tune_rows *rows, struct search_model *model);
-double search_predict(const struct search_model *model, const struct search_features *features);
+double search_predict(const struct search_model *model, const struct config *config);
 // How unpromising a config looks before anything is known: 0 is best.
 double search_prior(const struct config *config, const struct search_facts *facts);
 

@@ -106,10 +106,23 @@ void tensor_free(struct tensor *tensor)
     *tensor = (struct tensor){0};
 }
 
+struct copying {
+    const char *from;
+    char *to;
+};
+
+static void copy_block(void *data, int64_t block, int64_t begin, int64_t end)
+{
+    const struct copying *copying = data;
+    (void)block;
+    memcpy(copying->to + begin, copying->from + begin, (size_t)(end - begin));
+}
+
 struct status tensor_copy(struct arena *arena, const char *name, const struct tensor *from, struct tensor *to)
 {
     struct status status = tensor_new(arena, name, from->view.type, from->view.rank, from->view.shape, to);
-    if (status.ok) memcpy(to->view.data, from->view.data, from->bytes);
+    struct copying copying = {from->view.data, to->view.data};
+    if (status.ok) work_in_blocks((int64_t)from->bytes, copy_block, &copying);
     return status;
 }
 
@@ -211,12 +224,18 @@ static uint64_t poison_bits(enum ir_type type)
     }
 }
 
+static void poison_block(void *tensor, int64_t block, int64_t begin, int64_t end)
+{
+    const struct ir_tensor *view = &((const struct tensor *)tensor)->view;
+    uint64_t bits = poison_bits(view->type);  // little-endian: its low bytes come first
+    size_t size = (size_t)ir_type_bytes(view->type);
+    (void)block;
+    for (int64_t i = begin; i < end; i++) memcpy((unsigned char *)view->data + (size_t)i * size, &bits, size);
+}
+
 void tensor_poison(struct tensor *tensor)
 {
-    uint64_t bits = poison_bits(tensor->view.type);  // little-endian: its low bytes come first
-    size_t size = (size_t)ir_type_bytes(tensor->view.type);
-    unsigned char *data = tensor->view.data;
-    for (size_t at = 0; at < tensor->bytes; at += size) memcpy(data + at, &bits, size);
+    work_in_blocks((int64_t)(tensor->bytes / (size_t)ir_type_bytes(tensor->view.type)), poison_block, tensor);
 }
 
 bool tensor_is_poison(const struct ir_tensor *view, int64_t index)

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -26,16 +25,13 @@
 static const double start_limit = 180;    // seconds until a worker is ready
 static const double last_run_limit = 2;   // seconds that a run may still take once time is up
 static const double told_every = 0.1;
-static const double patience = 20, least_run_limit = 5;
+static const double patience = 20, least_run_limit = 3;
 
 // ---------------------------------------------------------------------------------------------- rows
 
 double driver_now(const struct driver *driver)
 {
-    struct timespec now;
-    if (driver->job->now) return driver->job->now(driver->job->data);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return driver->job->now ? driver->job->now(driver->job->data) : seconds_now();
 }
 
 struct tune_row *driver_row(struct driver *driver, int row)

@@ -102,6 +102,9 @@ void tune_work_print(struct text *out, const struct source *source, const char *
 // The worker's side. `file` holds the tensors; -1: they aren't needed.
 struct status tune_work_read(struct arena *arena, const struct wire *message, int file, struct tune_work *work);
 
+// Bytes into the file of tensors.
+struct status tune_write(struct arena *arena, int file, int64_t at, const void *data, size_t bytes);
+
 // ---------------------------------------------------------------------------------------------- targets, in the workers
 
 // What was built for a config, beside the file of code.
@@ -219,6 +222,8 @@ struct search_facts {  // of the device; 0: not known
     bool cpu;
     int multiprocessors, threads_per_multiprocessor, registers_per_multiprocessor;
     struct config_data data;   // for the config to begin with
+    const struct ir_bindings *bindings;  // of the data; NULL: not known
+    const struct ir_tensor *tensors;     // by parameter, on the host, as far as they give rows; NULL: not known
 };
 struct search *search_new(struct arena *arena, const struct ir_kernel *kernel, uint64_t seed, const struct search_facts *facts);
 // The next config worth trying, given what came of the rows so far; it differs from the config of every row. NULL: there
@@ -263,6 +268,8 @@ struct tune_job {
     bool interrupted;
     bool timed_out, exhausted;    // the budget was used up; the search had no more to propose
     double seconds;               // that it took
+    double reference_seconds;     // of these, until the first config could be measured
+    double device_seconds;        // of these, those in which the device worker was at work
     int started;                  // how often a worker was told to compile something
     const char *folder;
     int wrong;                    // configs whose results differ from the reference

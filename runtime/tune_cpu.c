@@ -4,7 +4,6 @@
 // are updated in place, and the caches are flushed by writing 64 MiB.
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/runtime.h"
 #include "runtime/tune.h"
@@ -39,13 +38,6 @@ static struct status build(struct arena *arena, void *state, const struct tune_w
 }
 
 // ---------------------------------------------------------------------------------------------- the device
-
-static double milliseconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 // One core's copying, in the same memory.
 static double measure_copy(char *memory)

@@ -19,6 +19,7 @@ static void begin_rows(struct driver *driver)
 {
     driver->reference.stage = STAGE_DONE;
     driver->phase = PHASE_ROWS;
+    driver->job->reference_seconds = driver_now(driver) - driver->begun;
     if (driver->job->file >= 0) fcntl(driver->job->file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
@@ -151,6 +152,12 @@ static bool is_about(const struct tune_worker *worker, const struct wire *messag
                                             worker->row == REFERENCE_ROW);
 }
 
+// What the device worker was at counts, whatever came of it.
+static void count_work(struct driver *driver, const struct tune_worker *worker)
+{
+    if (worker->role == ROLE_DEVICE && worker->state != WORKER_STARTING) driver->job->device_seconds += driver_now(driver) - worker->since;
+}
+
 // False if it makes no sense now: then the worker is no longer to be trusted.
 static bool take_message(struct driver *driver, struct tune_worker *worker, const struct wire *message)
 {
@@ -168,6 +175,7 @@ static bool take_message(struct driver *driver, struct tune_worker *worker, cons
     else if (device && strcmp(type, "referenced") == 0 && row == REFERENCE_ROW) begin_rows(driver);
     else if (device && strcmp(type, "retimed") == 0 && row == RETIMING_ROW) rows_retimed(driver, message);
     else return false;
+    count_work(driver, worker);
     if (worker->state == WORKER_NONE) return true;  // stopped on the way
     worker->state = WORKER_IDLE;
     worker->row = -1;
@@ -195,6 +203,7 @@ static void worker_ended(struct driver *driver, struct tune_worker *worker)
 {
     enum worker_state state = worker->state;
     enum worker_role role = worker->role;
+    if (state == WORKER_BUSY) count_work(driver, worker);
     int row = worker->row, code = worker_end(worker);
     if (state == WORKER_BUSY) return end_of_row(driver, role, row, code);
     if (state == WORKER_STARTING && ++driver->failed_starts >= STARTS_MOST)
@@ -220,6 +229,7 @@ void over_limit(struct driver *driver, struct tune_worker *worker)
     enum worker_role role = worker->role;
     int row = worker->row;
     double limit = role == ROLE_COMPILE ? driver->job->compile_limit : driver_run_limit(driver);
+    if (state == WORKER_BUSY) count_work(driver, worker);
     worker_end(worker);
     if (state == WORKER_STARTING) {
         if (++driver->failed_starts >= STARTS_MOST) driver_fail(driver, status_failed(driver->arena, "internal.worker", "workers don't come up"));

@@ -14,6 +14,10 @@ struct tune_prepared {
 };
 struct status tune_prepare(struct arena *arena, const struct bind_request *request, struct bound *bound, struct tune_prepared *prepared);
 
+// Whether the evaluator, on rows that it hadn't worked out before, agrees with a reference that a config made.
+struct status tune_judge(struct arena *arena, const struct bind_request *request, struct bound *bound, const struct tune_prepared *prepared,
+                         bool *agrees, int64_t *rows);
+
 // Memory that a tune takes at its peak, in bytes: the tensors four times (arguments, references, file, device worker) and
 // the workers.
 int64_t tune_peak_memory(const struct bound *bound, int compilers);

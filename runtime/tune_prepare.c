@@ -61,17 +61,6 @@ static void place_references(struct placing *placing)
     }
 }
 
-static struct status write_at(struct arena *arena, int file, int64_t at, const void *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t count = pwrite(file, (const char *)data + done, bytes - done, (off_t)(at + (int64_t)done));
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return status_failed(arena, "launch.memory", "no memory for the tensors: %s", strerror(errno));
-        done += (size_t)count;
-    }
-    return STATUS_OK;
-}
-
 static struct status write_tensors(struct placing *placing, const struct bound *bound, int file)
 {
     struct status status = STATUS_OK;
@@ -79,8 +68,8 @@ static struct status write_tensors(struct placing *placing, const struct bound *
         const struct tune_tensor *tensor = &placing->work->tensors[i];
         const struct tensor *reference = &placing->running->references[i];
         int64_t at = placing->sampled ? tensor->sample_at : tensor->reference_at;
-        if (tensor->present) status = write_at(placing->arena, file, tensor->at, bound->views[i].data, tensor->bytes);
-        if (status.ok && reference->block && at >= 0) status = write_at(placing->arena, file, at, reference->view.data, tensor->bytes);
+        if (tensor->present) status = tune_write(placing->arena, file, tensor->at, bound->views[i].data, tensor->bytes);
+        if (status.ok && reference->block && at >= 0) status = tune_write(placing->arena, file, at, reference->view.data, tensor->bytes);
     }
     return status;
 }
@@ -162,5 +151,46 @@ struct status tune_prepare(struct arena *arena, const struct bind_request *reque
     prepared->checked_rows = result.checked_rows;
     prepared->all_rows = result.all_rows;
     prepared->remark = result.remark;
+    return status;
+}
+
+// ---------------------------------------------------------------------------------------------- a second opinion
+
+// Whether a config's reference, as it lies in the file, is what the evaluator says of the rows that it has worked out.
+static struct status compare_reference(struct arena *arena, const struct tune_work *work, const struct running *running, int output,
+                                       const struct check_rule *rule, int file, bool *agrees)
+{
+    int param = running->result->outputs[output].param;
+    const struct tune_tensor *tensor = &work->tensors[param];
+    const struct ir_tensor *evaluated = &running->references[param].view;
+    struct tensor kept = {0};
+    if (!rule->compared || tensor->reference_at < 0) return STATUS_OK;
+    struct status status = tensor_new(arena, work->kernel->params[param].name, evaluated->type, evaluated->rank, evaluated->shape, &kept);
+    for (size_t done = 0; status.ok && done < kept.bytes;) {
+        ssize_t count = pread(file, (char *)kept.view.data + done, kept.bytes - done, (off_t)(tensor->reference_at + (int64_t)done));
+        if (count <= 0) status = status_failed(arena, "internal.file", "the reference can't be read");
+        else done += (size_t)count;
+    }
+    if (status.ok) *agrees = *agrees && compare_tensors(&kept.view, evaluated, &rule->options).ok;
+    tensor_free(&kept);
+    return status;
+}
+
+struct status tune_judge(struct arena *arena, const struct bind_request *request, struct bound *bound, const struct tune_prepared *prepared,
+                         bool *agrees, int64_t *rows)
+{
+    struct run_result result = {0};
+    struct run_request run_request = {.bind = *request, .execute = no_executor};
+    struct running running = {.arena = arena, .request = &run_request, .result = &result, .bound = bound, .check_points = CHECK_POINTS,
+                              .other_rows = true};
+    list_outputs(&running);
+    struct check_rule *rules = ARENA_ARRAY(arena, struct check_rule, result.output_count + 1);
+    struct status status = check_prepare(&running);
+    if (status.ok) status = check_evaluate(&running, rules);
+    *agrees = true;
+    *rows = result.checked_rows;
+    for (int i = 0; i < result.output_count && status.ok; i++)
+        status = compare_reference(arena, &prepared->work, &running, i, &rules[i], prepared->file, agrees);
+    check_free(&running);
     return status;
 }

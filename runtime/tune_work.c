@@ -4,11 +4,45 @@
 //
 // A worker checks the program again by itself; the hash of the checked program tells if a file has changed in between.
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 #include "runtime/tune.h"
+
+// ---------------------------------------------------------------------------------------------- the file
+
+struct writing {
+    int file;
+    int64_t at;
+    const char *data;
+    atomic_int error;  // errno of what failed; 0: nothing has
+};
+
+// A range of bytes.
+static void write_block(void *data, int64_t block, int64_t begin, int64_t end)
+{
+    struct writing *writing = data;
+    (void)block;
+    while (begin < end) {
+        ssize_t count = pwrite(writing->file, writing->data + begin, (size_t)(end - begin), (off_t)(writing->at + begin));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) {
+            writing->error = count < 0 ? errno : ENOSPC;
+            return;
+        }
+        begin += count;
+    }
+}
+
+struct status tune_write(struct arena *arena, int file, int64_t at, const void *data, size_t bytes)
+{
+    struct writing writing = {.file = file, .at = at, .data = data};
+    work_in_blocks((int64_t)bytes, write_block, &writing);
+    return writing.error ? status_failed(arena, "launch.memory", "no memory for the tensors: %s", strerror(writing.error)) : STATUS_OK;
+}
 
 // ---------------------------------------------------------------------------------------------- writing
 

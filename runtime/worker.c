@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -27,13 +26,6 @@ struct status worker_failed(int socket, int row, const struct status *status, in
     bool sent = wire_send(socket, &text);
     text_free(&text);
     return sent ? STATUS_OK : (struct status){false, "internal.socket", "the driver is gone", {0}};
-}
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 // ---------------------------------------------------------------------------------------------- compiling

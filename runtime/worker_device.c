@@ -209,12 +209,8 @@ static struct status write_reference(struct measuring *measuring, struct arena *
     const char *data = measuring->device->outputs[param].view.data;
     struct status fetched = fetch(measuring, arena, param);
     if (!fetched.ok) return fetched;
-    for (size_t done = 0; done < tensor->bytes;) {
-        ssize_t count = pwrite(WORKER_FILE, data + done, tensor->bytes - done, (off_t)(tensor->reference_at + (int64_t)done));
-        if (count <= 0) return status_failed(arena, "memory.reference", "the reference can't be kept");
-        done += (size_t)count;
-    }
-    return STATUS_OK;
+    struct status status = tune_write(arena, WORKER_FILE, tensor->reference_at, data, tensor->bytes);
+    return status.ok ? status : status_failed(arena, "memory.reference", "the reference can't be kept: %s", status.reason);
 }
 
 // Runs a config and keeps its outputs as the reference, if they agree with the evaluator's sample.

@@ -170,24 +170,52 @@ static void worker_that_never_begins(struct unit *unit)
 
 // ---------------------------------------------------------------------------------------------- the reference
 
-// Where the evaluator did a sample only, a config makes the reference; if it can't, the sample is all there is.
+// As if the evaluator had done a sample only, without the last element, so that a config makes the reference.
+static void only_a_sample(struct unit *unit, struct fixture *fixture)
+{
+    struct tune_tensor *out = &fixture->prepared.work.tensors[1];
+    float *elements = fixture->bound.views[1].data;  // full of poison
+    size_t last = out->bytes - sizeof *elements;
+    CHECK(unit, pwrite(fixture->prepared.file, elements, sizeof *elements, (off_t)(out->reference_at + (int64_t)last)) == sizeof *elements);
+    out->sample_at = out->reference_at;
+    out->sample_options = out->options;
+    out->sample_options.sampled = true;
+    out->reference_at = out->at;  // full of poison: who compares with it before the reference is made fails
+    out->at = fixture->prepared.work.tensors[0].at;
+    fixture->job.reference = config_default(fixture->arena, fixture->bound.kernel);
+}
+
+// If it can't, the sample is all there is.
 static void reference_from_a_config(struct unit *unit)
 {
     struct fixture fixture;
     if (CHECK(unit, fixture_begin(&fixture))) {
         fixture_rows(&fixture, worker, 4, ".w.n", 2);
-        struct tune_tensor *out = &fixture.prepared.work.tensors[1];
-        out->sample_at = out->reference_at;
-        out->sample_options = out->options;
-        out->reference_at = out->at;  // full of poison: who compares with it before the reference is made fails
-        out->at = fixture.prepared.work.tensors[0].at;
-        fixture.job.reference = config_default(fixture.arena, fixture.bound.kernel);
+        only_a_sample(unit, &fixture);
         CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
         for (int i = 0; i < 4; i++) row_is_as_alone(unit, &fixture.rows, i, ".w.n"[i]);
         CHECK_NUMBER(unit, fixture.job.wrong, 2);
         CHECK_NUMBER(unit, fixture.job.sampled, 2);
-        CHECK_NUMBER(unit, fixture.job.right_by_sample, 0);
+        CHECK_NUMBER(unit, fixture.job.right_by_sample, 2);  // they are wrong where the sample has nothing
         CHECK(unit, fixture.job.remark == NULL);
+    }
+    fixture_end(&fixture);
+    fixture_reap();
+}
+
+// The config that made the reference was wrong where the evaluator didn't look: every other one differs from it, and the
+// evaluator says who is right.
+static void reference_is_wrong(struct unit *unit)
+{
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin(&fixture))) {
+        fixture_rows(&fixture, worker, 3, "...", 2);
+        fixture.settings[2] = REFERENCE_VARIABLE "=w";
+        only_a_sample(unit, &fixture);
+        CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
+        for (int i = 0; i < 3; i++) CHECK_NUMBER(unit, fixture.rows.items[i].result.status, TUNE_FAILED_WRONG_RESULT);
+        CHECK_NUMBER(unit, fixture.job.wrong, 3);
+        CHECK_NUMBER(unit, fixture.job.right_by_sample, 3);
     }
     fixture_end(&fixture);
     fixture_reap();
@@ -204,6 +232,7 @@ int main(int argc, char **argv)
         {"no worker program", no_worker_program},
         {"a worker that never begins", worker_that_never_begins},
         {"a config makes the reference", reference_from_a_config},
+        {"the reference is wrong", reference_is_wrong},
         {"random plans of faults", random_plans},
     };
     if (argc > 1) worker = argv[1];

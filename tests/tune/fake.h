@@ -5,6 +5,7 @@
 #define TILEC_TESTS_TUNE_FAKE_H
 
 #define FAULTS_VARIABLE "TILEC_TEST_FAULTS"
+#define REFERENCE_VARIABLE "TILEC_TEST_REFERENCE"  // the letter of the config that makes the reference
 #define FOLDER_VARIABLE "TILEC_TEST_FOLDER"  // where a worker that hangs says so: hung.PROCESS
 
 // X(letter, status, raw code or -1 where none is promised)
@@ -33,6 +34,8 @@
     X('n', TUNE_FAILED_WRONG_RESULT, 0)       /* one is NaN */                              \
     X('p', TUNE_FAILED_WRONG_RESULT, 0)       /* one is never stored */                     \
     X('g', TUNE_FAILED_WRONG_RESULT, 0)       /* a byte behind the output is */             \
+    X('1', TUNE_FAILED_WRONG_RESULT, 0)       /* only the first half is stored */           \
+    X('2', TUNE_FAILED_WRONG_RESULT, 0)       /* only the second half is */                 \
     X('z', TUNE_FAILED_TIMING, 0)             /* it takes no time */                        \
     X('s', TUNE_FAILED_TIMING, 0)             /* less than its bytes take */
 

@@ -12,16 +12,20 @@
 #include "runtime/tune.h"
 #include "tests/tune/fake.h"
 
+enum { REFERENCE = -2 };  // the row of the config that makes the reference
+
 struct program {
     int row;
     char fault;
 };
 
-static int raw;  // CUresult of the last failure
+static int raw;     // CUresult of the last failure
+static bool lost;   // the context, after an error that sticks: nothing works any more in this process
 
 static char fault_of(int row)
 {
-    const char *faults = getenv(FAULTS_VARIABLE);
+    const char *faults = getenv(FAULTS_VARIABLE), *reference = getenv(REFERENCE_VARIABLE);
+    if (row == REFERENCE) return reference ? *reference : '.';
     return faults && row >= 0 && row < (int)strlen(faults) ? faults[row] : '.';
 }
 
@@ -115,6 +119,7 @@ static void unload(struct tune_device *device, void *program)
 static struct status fail(struct arena *arena, int number, const char *code)
 {
     raw = number;
+    lost = number >= 700;
     return status_failed(arena, code, "CUDA error %d", number);
 }
 
@@ -140,6 +145,13 @@ static void spoil(struct tune_device *device, char fault)
     float *last = (float *)output->view.data + tensor_elements(&output->view) - 1;
     struct tensor one = {.view = output->view, .bytes = sizeof *last};
     one.view.data = last;
+    float *first = output->view.data, *middle = first + tensor_elements(&output->view) / 2;
+    if (fault == '1' || fault == '2') {
+        one.bytes = sizeof *first * (size_t)(fault == '1' ? last + 1 - middle : middle - first);
+        one.view.data = fault == '1' ? middle : first;
+        tensor_poison(&one);
+        return;
+    }
     if (fault == 'w') *last += 1;
     if (fault == 'n') *last = NAN;
     if (fault == 'p') tensor_poison(&one);
@@ -149,6 +161,7 @@ static void spoil(struct tune_device *device, char fault)
 static struct status check(struct tune_device *device, struct arena *arena, void *made)
 {
     const struct program *program = made;
+    if (lost) return fail(arena, 700, "launch.illegal-access");
     raw = 0;
     switch (program->fault) {
     case 'i': return fail(arena, 700, "launch.illegal-access");

@@ -32,7 +32,7 @@ struct fixture {
     struct tune_rows rows;
     struct tune_job job;
     const char *folder;  // for marks of hanging workers
-    const char *settings[3];
+    const char *settings[4];
 };
 
 // Hanging workers say so in a file: no clock decides what a hang is.
@@ -46,20 +46,27 @@ static inline bool fixture_over(void *data, pid_t process, double spent, double 
     return access(path, F_OK) == 0;
 }
 
-static inline bool fixture_begin(struct fixture *fixture)
+// A kernel of one input x; `dim` NULL: it has no dimensions.
+static inline bool fixture_begin_with(struct fixture *fixture, const char *text, const char *dim)
 {
-    static const char *const arguments[] = {"x=randn"}, *const dims[] = {"n=24"};
+    static const char *const arguments[] = {"x=randn"};
+    const char *const dims[] = {dim};
     struct diagnostics diagnostics;
     char folder[] = "/tmp/tilec-test-XXXXXX";
-    *fixture = (struct fixture){.arena = arena_new(), .source = {"twice.tile", fixture_text, sizeof fixture_text - 1}, .prepared = {.file = -1}};
+    *fixture = (struct fixture){.arena = arena_new(), .source = {"test.tile", text, strlen(text)}, .prepared = {.file = -1}};
     fixture->folder = mkdtemp(folder) ? arena_copy(fixture->arena, folder, strlen(folder)) : NULL;
     diagnostics_init(&diagnostics, fixture->arena);
     const struct ast_file *file = frontend_parse(fixture->arena, &fixture->source, NULL, &diagnostics);
-    const struct bind_request request = {.file = file, .argument_count = 1, .arguments = arguments, .dim_count = 1, .dims = dims, .compile_in = true};
+    const struct bind_request request = {.file = file, .argument_count = 1, .arguments = arguments, .dim_count = dim != NULL, .dims = dims, .compile_in = true};
     struct status status = bind_arguments(fixture->arena, &request, &diagnostics, &fixture->bound);
     if (status.ok) status = tune_prepare(fixture->arena, &request, &fixture->bound, &fixture->prepared);
     if (!status.ok) printf("# %s\n", status.reason);
     return status.ok && fixture->folder;
+}
+
+static inline bool fixture_begin(struct fixture *fixture)
+{
+    return fixture_begin_with(fixture, fixture_text, "n=24");
 }
 
 // Rows of drawn configs, and a job for them with these faults.

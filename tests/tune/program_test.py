@@ -10,7 +10,10 @@ No test depends on how fast anything is: limits are generous, and what hangs han
 import json
 import os
 import pathlib
+import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -77,6 +80,7 @@ def configs(place, *entries):
     return ["--configs", str(path), "--results", str(place.path / "rows.json")]
 
 
+bare = {"format": 1}
 plain = {"format": 1, "kernel": "jagged_sum"}
 serial = {"format": 1, "axes": {"tk": {"block": 1, "lanes": 1, "warps": 1}}}
 too_many_warps = {"format": 1, "axes": {"tk": {"block": 8192, "lanes": 1, "warps": 64}}}
@@ -190,6 +194,9 @@ def test_in_place(tap):
     done = place.tune(*configs(place, *entries), base=base)
     tap.check([row["status"] for row in place.rows()] == ["ok"] * 3, "what is updated in place starts anew for each config",
               [done.stdout, done.stderr])
+    run = subprocess.run([str(tilec), "run", *base, "--out", "x=x.npy"], capture_output=True, text=True, env=place.environment, cwd=place.path)
+    data = (place.path / "x.npy").read_bytes() if run.returncode == 0 else b""
+    tap.check(data[-4000:] == struct.pack("<1000f", *[1] * 1000), "after which one call adds exactly one", [run.stderr])
 
 
 def test_nothing_works(tap):
@@ -214,6 +221,87 @@ def test_journal(tap):
     tap.check([row["status"] for row in place.rows()] == ["ok"] * 4, "half a journal is gone on from")
     other = place.tune(*configs(place, serial), "--journal", "journal")
     tap.check(other.returncode == 2 and "journal" in other.stderr, "the journal of another list is refused", [other.stderr])
+
+
+def small_kernel(place):
+    """One that the fake worker is quick with, whose bytes fit the time that it says it took."""
+    (place.path / "up.tile").write_text(in_place)
+    return [str(place.path / "up.tile"), "--arg", "x=zeros", "--dim", "n=100"]
+
+
+def test_judgement(tap):
+    """Where over half of the configs are wrong, who says so."""
+    place = Place()
+    base = small_kernel(place)
+    done = place.tune(*configs(place, bare, bare, bare), base=base, TILEC_WORKER=str(fake), TILEC_TEST_FAULTS="w.n")
+    tap.check("the reference is the evaluator's, so it is they that are wrong" in done.stdout, "the evaluator itself", [done.stdout, done.stderr])
+    done = place.tune(*configs(place, bare, bare, bare), base=base, TILEC_WORKER=str(fake), TILEC_TEST_FAULTS="w..")
+    tap.check("wrong; the" not in done.stdout and "1  failed: wrong-result" in done.stdout, "but not for one of three", [done.stdout])
+    # More points than the evaluator goes through: it knows a sample, and the default config the rest. The last element
+    # isn't in the sample of seed 0; it is in that of seed 1.
+    large = [*base[:3], "--dim", "n=6100000"]
+    for seed, faults, reference, words in (("0", "ww", ".", "agrees with the reference on another 3100000 rows, so it is they that are wrong"),
+                                           ("0", "..", "w", "says that the reference, the default config, is wrong"),
+                                           ("1", "ww", ".", "the evaluator says so too in 2 of 2 cases")):
+        done = place.tune(*configs(place, bare, bare), "--seed", seed, base=large, TILEC_WORKER=str(fake), TILEC_TEST_FAULTS=faults,
+                          TILEC_TEST_REFERENCE=reference)
+        tap.check(words in done.stdout, f"the evaluator's other rows: {words}", [done.stdout, done.stderr])
+
+
+def test_from_cache(tap):
+    """A search begins with what was best on similar shapes."""
+    place = Place()
+    base = small_kernel(place)
+    # The first row, the default, can't be lowered: another one is the best.
+    first = place.tune("--count", "4", "--results", "rows.json", "--json", base=base, TILEC_WORKER=str(fake), TILEC_TEST_FAULTS="l")
+    best = json.loads(first.stdout or "{}").get("config")
+    tap.check(first.returncode == 0 and best != place.rows()[0]["config"], "something other than the default is best", [first.stdout, first.stderr])
+    other = [*base[:3], "--dim", "n=4000"]
+    for words, known in ((["--from-cache", "2"], True), ([], False)):
+        done = place.tune("--count", "1", "--results", "rows.json", *words, base=other, TILEC_WORKER=str(fake), TILEC_TEST_FAULTS="c")
+        name = "with --from-cache the search begins with the best" if known else "without it it doesn't"
+        tap.check((place.rows()[0]["config"] == best) == known, name, [done.stdout, done.stderr])
+
+
+def test_memory(tap):
+    place = Place()
+    done = place.tune("--effort", "none", base=[*small_kernel(place)[:3], "--dim", "n=10000000000000"])
+    tap.check(done.returncode != 0 and "at its peak" in done.stderr and "are free" in done.stderr,
+              "a tune that would take more memory than is free is refused", [str(done.returncode), done.stderr])
+    tap.check(place.clean(), "before anything is made")
+    done = place.tune("--effort", "none", "--skip-cache", base=small_kernel(place))
+    said = re.search(r"^\d+ compiling process(es)?, at most \d+ MiB of memory$", done.stderr, re.MULTILINE)
+    tap.check(said, "others say how much they take", [done.stderr])
+
+
+def test_terminal(tap):
+    """On a terminal there is a bar; elsewhere there is none."""
+    place = Place()
+    words = [str(tilec), "tune", *small_kernel(place), "--effort", "none", "--skip-cache"]
+    mine, its = pty.openpty()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=its, env={**place.environment, "TILEC_WORKER": str(fake)})
+    os.close(its)
+    seen = b""
+    while True:
+        try:
+            some = os.read(mine, 4096)
+        except OSError:  # the other end is closed
+            some = b""
+        if not some:
+            break
+        seen += some
+    os.close(mine)
+    full = re.search(rb"\r\[#{24}\] done: 1/1 config, 1 ok, [0-9.]+/s, best 1 ms", seen)
+    tap.check(child.wait() == 0 and full, "on a terminal a bar ends full", [repr(seen[-300:])])
+    piped = subprocess.run(words, capture_output=True, env={**place.environment, "TILEC_WORKER": str(fake)})
+    tap.check(b"\r" not in piped.stderr and b"[#" not in piped.stderr, "elsewhere there is no bar", [repr(piped.stderr)])
+
+
+def test_own_worker(tap):
+    place = Place()
+    place.environment.pop("TILEC_WORKER")
+    done = place.tune("--effort", "none", "--skip-cache")
+    tap.check(done.returncode == 0, "the worker program is found beside the program", [done.stderr])
 
 
 def hanging_compiler(place):
@@ -244,6 +332,30 @@ def test_interrupt(tap):
     out, error = tune.communicate()
     tap.check(tune.returncode == 130, "an interrupt ends with 130", [error])
     tap.check([row["status"] for row in place.rows()] == ["skipped: interrupted"] * 3, "with all rows written")
+    tap.check(not processes_with(place.environment["TILEC_CACHE_DIR"]) and place.clean(), "and no process is left")
+
+
+def test_interrupted_best(tap):
+    """What was found before an interrupt is printed and saved."""
+    place = Place()
+    base = small_kernel(place)
+    tune = place.start(*configs(place, bare, bare, bare), "--journal", "journal", "--jobs", "1", "-o", "best.json", base=base, TILEC_WORKER=str(fake),
+                       TILEC_TEST_FAULTS=".hh", TILEC_TEST_FOLDER=str(place.path))
+    journal = place.path / "journal"
+    wait_for(lambda: tune.poll() is not None or list(place.path.glob("hung.*")) and '"row": 0, "status": "ok"' in journal.read_text())
+    tune.send_signal(signal.SIGINT)
+    out, error = tune.communicate()
+    tap.check(tune.returncode == 130 and "1  ok" in out and "2  skipped: interrupted" in out, "an interrupt prints what there is", [out, error])
+    best = place.path / "best.json"
+    tap.check(best.exists() and json.loads(best.read_text()) == place.rows()[0]["config"], "and saves the best so far", [])
+
+
+def test_budget(tap):
+    """A budget ends compiles that hang."""
+    place = Place()
+    done = place.tune(*configs(place, plain, serial, plain), "--jobs", "1", "--budget", "1", CC=hanging_compiler(place))
+    tap.check(done.returncode == 4 and [row["status"] for row in place.rows()] == ["skipped: budget"] * 3, "a budget ends what compiles",
+              [done.stdout, done.stderr])
     tap.check(not processes_with(place.environment["TILEC_CACHE_DIR"]) and place.clean(), "and no process is left")
 
 
@@ -319,7 +431,8 @@ class Quiet(Tap):
 
 def main():
     tap = Quiet()
-    for test in (test_list, test_search, test_second, test_effort, test_in_place, test_nothing_works, test_journal, test_hanging_compiler, test_interrupt,
+    for test in (test_list, test_search, test_second, test_effort, test_in_place, test_nothing_works, test_judgement, test_from_cache, test_memory,
+                 test_terminal, test_own_worker, test_journal, test_hanging_compiler, test_interrupt, test_interrupted_best, test_budget,
                  test_killed_workers, test_usage):
         test(tap)
     if len(sys.argv) > 6:

@@ -75,6 +75,35 @@ static void proposals(struct unit *unit)
     fixture_end(&fixture);
 }
 
+// A tile of four points in all its layouts, under all flags, each once; then nothing more.
+static void small_space(struct unit *unit)
+{
+    enum { LAYOUTS = 10, FLAGS = 2 * 2 * 2 * 4, ALL = LAYOUTS * FLAGS };
+    static const char text[] =
+        "kernel four(x: f32[4]) -> out: f32[4] {\n"
+        "    axis d = 4;\n"
+        "    for one in tile(1) {\n"
+        "        out[d] = x[d] * 2;\n"
+        "    }\n"
+        "}\n";
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin_with(&fixture, text, NULL))) {
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        struct tune_rows rows = tune_rows_new(fixture.arena, 2 * ALL);
+        struct search *search = search_new(fixture.arena, kernel, 7, &facts);
+        struct config *config = NULL;
+        while (rows.count < rows.limit && (config = search_next(search, &rows)) != NULL) {
+            const char *proposed = tune_config_text(fixture.arena, kernel, config);
+            CHECK(unit, config_check(fixture.arena, kernel, config).ok);
+            for (int j = 0; j < rows.count; j++) CHECK(unit, strcmp(rows.items[j].text, proposed) != 0);
+            tune_rows_add(&rows, config, proposed, NULL);
+        }
+        CHECK(unit, config == NULL);
+        CHECK_NUMBER(unit, rows.count, ALL);
+    }
+    fixture_end(&fixture);
+}
+
 // Rows without times teach nothing, and do no harm.
 static void nothing_works(struct unit *unit)
 {
@@ -137,6 +166,7 @@ int main(void)
 {
     static const struct unit_test tests[] = {
         {"proposals", proposals},
+        {"a small space, whole", small_space},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
         {"statuses have names", statuses_have_names},
