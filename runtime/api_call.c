@@ -130,10 +130,10 @@ tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument 
     return result == TILEC_OK ? call_launch(bound, words, workspace, stream, report) : result;
 }
 
-tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words, void *workspace, void *stream,
-                                tilec_report *report)
+tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words)
 {
-    return call_launch(bound, words, workspace, stream, report);
+    const uint64_t *last = words + bound->word_count;
+    return call_launch(bound, words, (void *)(uintptr_t)last[0], (void *)(uintptr_t)last[1], NULL);
 }
 
 tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int index,

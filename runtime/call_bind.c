@@ -207,5 +207,5 @@ struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound)
 
 int tilec_bound_words(const tilec_bound *bound)
 {
-    return bound->word_count;
+    return bound->word_count + 2;  // workspace and stream
 }

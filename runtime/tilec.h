@@ -316,10 +316,10 @@ tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument 
                           void *stream, tilec_report *report);
 
 // The same for callers who know the types and that all is dense: the arguments as 64-bit words, one behind the other. A
-// tensor is its address (0: left out) and its extents, a scalar its int64_t or double. Shapes are checked.
+// tensor is its address (0: left out) and its extents, a scalar its int64_t or double. The workspace's address and the
+// stream come last. Shapes are checked; what is wrong in words, tilec_launch says.
 int tilec_bound_words(const tilec_bound *bound);     // how many
-tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words, void *workspace, void *stream,
-                                tilec_report *report);
+tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words);
 tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *words, int64_t *bytes, tilec_report *report);
 
 // A tensor of the host as an .npy file, for options that take files (bf16 as f4).

@@ -65,10 +65,10 @@ static void words_are_arguments(struct unit *unit)
     struct session session;
     struct sums sums;
     begin_sums(unit, &session, &sums, "cpu");
-    const uint64_t words[] = {(uintptr_t)x, 4, 2, (uintptr_t)offsets, 4, (uintptr_t)out, 3, 2};
-    CHECK_NUMBER(unit, tilec_bound_words(session.bound), 8);
+    const uint64_t words[] = {(uintptr_t)x, 4, 2, (uintptr_t)offsets, 4, (uintptr_t)out, 3, 2, 0, 0};
+    CHECK_NUMBER(unit, tilec_bound_words(session.bound), 10);
     out[4] = -1;
-    CHECK_NUMBER(unit, tilec_launch_words(session.bound, words, NULL, NULL, session.report), TILEC_OK);
+    CHECK_NUMBER(unit, tilec_launch_words(session.bound, words), TILEC_OK);
     CHECK(unit, out[4] == 9);
     int64_t bytes = -1;
     CHECK_NUMBER(unit, tilec_workspace_words(session.bound, words, &bytes, NULL), TILEC_OK);
