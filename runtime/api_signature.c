@@ -186,32 +186,73 @@ static bool fit_dim(const struct fitting *fitting, const tilec_kernel *open, int
     return *value >= 0 && *value * dim->scale + dim->offset == argument->shape[dim->position];
 }
 
+// The extents of the arguments that are a dimension and nothing else, as "D=64", behind those that the caller gives.
+static void list_plain(struct fitting *fitting, int count)
+{
+    const struct signature *signature = fitting->signature;
+    const struct tilec_specialization *more = fitting->more;
+    fitting->dims = ARENA_ARRAY(fitting->arena, const char *, more->dim_count + signature->dim_count + 1);
+    for (int i = 0; i < more->dim_count; i++) fitting->dims[fitting->made.dim_count++] = more->dims[i];
+    for (int i = 0; i < count; i++) {
+        const struct tilec_argument *argument = &fitting->arguments[i];
+        for (int d = 0; argument->type != TILEC_NONE && argument->shape && d < argument->rank; d++) {
+            const char *name = signature->params[i].extent_text[d];
+            if (!is_listed(signature->dim_count, signature->dims, name) || is_listed(more->dynamic_count, more->dynamics, name) ||
+                is_assigned(fitting->made.dim_count, fitting->dims, name) || argument->shape[d] < 0)
+                continue;
+            fitting->dims[fitting->made.dim_count++] = arena_printf(fitting->arena, "%s=%lld", name, (long long)argument->shape[d]);
+        }
+    }
+    fitting->made.dims = fitting->dims;
+}
+
+// Full axes need their extents when the kernel is checked. Which dimensions those are shows by leaving out one after the
+// other; what the kernel can do without stays open.
+static tilec_result find_needed(struct fitting *fitting, tilec_program *program, const char *name, int count, tilec_kernel **kernel)
+{
+    fitting->made.dim_count = 0;
+    list_plain(fitting, count);
+    tilec_result result = tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
+    if (result != TILEC_OK) return result;
+    for (int i = fitting->made.dim_count - 1; i >= fitting->more->dim_count; i--) {
+        const char *dim = fitting->dims[i];
+        tilec_kernel *without = NULL;
+        fitting->dims[i] = fitting->dims[--fitting->made.dim_count];
+        bool needed = tilec_kernel_check(program, name, &fitting->made, NULL, &without) != TILEC_OK;
+        tilec_kernel_free(without);
+        if (needed) fitting->dims[fitting->made.dim_count++] = fitting->dims[i], fitting->dims[i] = dim;
+    }
+    tilec_kernel_free(*kernel);
+    return tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
+}
+
+// Inner extents behind those that are compiled in already.
 static void fit_dims(struct fitting *fitting, const tilec_kernel *open)
 {
-    fitting->dims = ARENA_ARRAY(fitting->arena, const char *, open->ir->dim_count + fitting->more->dim_count + 1);
-    for (int i = 0; i < fitting->more->dim_count; i++) fitting->dims[fitting->made.dim_count++] = fitting->more->dims[i];
+    const char **dims = ARENA_ARRAY(fitting->arena, const char *, fitting->made.dim_count + open->ir->dim_count + 1);
+    for (int i = 0; i < fitting->made.dim_count; i++) dims[i] = fitting->made.dims[i];
     for (int i = 0; i < open->ir->dim_count; i++) {
         int64_t value = 0;
         if (fit_dim(fitting, open, i, &value))
-            fitting->dims[fitting->made.dim_count++] = arena_printf(fitting->arena, "%s=%lld", open->ir->dims[i].name, (long long)value);
+            dims[fitting->made.dim_count++] = arena_printf(fitting->arena, "%s=%lld", open->ir->dims[i].name, (long long)value);
     }
-    fitting->made.dims = fitting->dims;
+    fitting->made.dims = dims;
 }
 
 static tilec_result fit_kernel(struct fitting *fitting, tilec_program *program, const char *name, int count, tilec_kernel **kernel)
 {
     const struct tilec_specialization *more = fitting->more;
+    tilec_kernel *open = NULL;
     fitting->made = (struct tilec_specialization){.dim_count = more->dim_count, .dims = more->dims};
     tilec_result result = fit_types(fitting, count);
-    if (result == TILEC_OK) result = tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
     if (result != TILEC_OK) return result;
-    tilec_kernel *open = *kernel;
-    fitting->made.dim_count = 0;
+    result = tilec_kernel_check(program, name, &fitting->made, NULL, &open);
+    if (result == TILEC_WRONG) result = find_needed(fitting, program, name, count, &open);
+    else if (result != TILEC_OK) return tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
+    if (result != TILEC_OK) return result;
     fit_dims(fitting, open);
-    if (fitting->made.dim_count == more->dim_count) return TILEC_OK;
-    result = tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
     tilec_kernel_free(open);
-    return result;
+    return tilec_kernel_check(program, name, &fitting->made, fitting->report, kernel);
 }
 
 tilec_result tilec_kernel_for(tilec_program *program, const char *name, const struct tilec_argument *arguments, int count,

@@ -189,18 +189,18 @@ void tilec_bound_free(tilec_bound *bound)
     arena_free(bound->arena);
 }
 
-static int launches_of(const tilec_bound *bound)
-{
-    for (int i = 0; i < VARIANT_COUNT; i++)
-        if (atomic_load(&bound->variants[i].ready)) return bound->variants[i].emitted->plan.kernel_count;
-    return 0;
-}
 
 struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound)
 {
     pthread_mutex_t *lock = &((tilec_bound *)(uintptr_t)bound)->lock;
     pthread_mutex_lock(lock);
-    struct tilec_bound_counts counts = {bound->session.compiled, bound->session.taken, launches_of(bound)};
+    struct tilec_bound_counts counts = {.compiled = bound->session.compiled, .cached = bound->session.taken};
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        if (!atomic_load(&bound->variants[i].ready)) continue;
+        const struct launch_plan *plan = &bound->variants[i].emitted->plan;
+        counts.launches = plan->kernel_count;
+        if (bound->device->kind == DEVICE_CUDA && plan->workspace_count > counts.workspaces) counts.workspaces = plan->workspace_count;
+    }
     pthread_mutex_unlock(lock);
     return counts;
 }

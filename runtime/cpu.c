@@ -3,9 +3,11 @@
 //
 // The way is that of the GPU: lower, emit, build, load, and run the launch plan, whose arguments are passed as
 // cuLaunchKernel takes them: an array of pointers to the values.
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 
@@ -51,9 +53,22 @@ static struct status make_workspaces(struct arena *arena, const struct launch_pl
     return STATUS_OK;
 }
 
+// OpenMP's threads are the process's, whoever started them. A forked child has none of them, and OpenMP would wait for
+// them for ever, so it is refused what its parent did.
+static struct status check_threads(struct arena *arena)
+{
+    static _Atomic pid_t owner;
+    pid_t own = getpid(), first = 0;
+    if (atomic_compare_exchange_strong(&owner, &first, own) || first == own) return STATUS_OK;
+    return status_failed(arena, "launch.fork", "this process was forked from one that ran kernels on the CPU, whose threads it doesn't have; "
+                         "start it without fork");
+}
+
 struct status cpu_launch(struct arena *arena, const struct cpu_object *object, const struct launch_plan *plan,
                          const struct ir_bindings *bindings, const struct ir_tensor *tensors)
 {
+    struct status threads = check_threads(arena);
+    if (!threads.ok) return threads;
     void **workspaces = ARENA_ARRAY(arena, void *, plan->workspace_count + 1);
     struct status status = make_workspaces(arena, plan, bindings, workspaces);
     for (int i = 0; status.ok && i < plan->kernel_count; i++)

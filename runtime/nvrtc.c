@@ -87,6 +87,18 @@ static void add_own_environment(struct folders *folders)
     add_wheels(folders, arena_printf(folders->arena, "%s/../venv", path));
 }
 
+// Beside a library or a worker that lies in a Python package lie NVIDIA's packages.
+static void add_neighbours(struct folders *folders)
+{
+    static const char *const places[] = {"nvidia/cu13/lib", "nvidia/cu12/lib", "nvidia/cuda_nvrtc/lib"};
+    Dl_info about;
+    if (!dladdr((const void *)(uintptr_t)nvrtc_open, &about) || !about.dli_fname) return;
+    char *real = realpath(about.dli_fname, NULL), *slash = real ? strrchr(real, '/') : NULL;
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++)
+        add_folder(folders, arena_printf(folders->arena, "%.*s/../%s", (int)(slash - real), real, places[i]));
+    free(real);
+}
+
 static void list_folders(struct folders *folders)
 {
     const char *chosen = getenv("TILEC_NVRTC_DIR"), *environment = getenv("VIRTUAL_ENV");
@@ -97,6 +109,7 @@ static void list_folders(struct folders *folders)
     add_toolkit(folders, "/usr/local/cuda");
     if (environment && *environment) add_wheels(folders, environment);
     add_own_environment(folders);
+    add_neighbours(folders);
 }
 
 // ---------------------------------------------------------------------------------------------- opening

@@ -297,6 +297,7 @@ void tilec_bound_free(tilec_bound *bound);           // before its kernel and it
 struct tilec_bound_counts {
     int compiled, cached;         // binaries that a compiler made, and that the cache had
     int launches;                 // of the device, in one launch of the kernel
+    int workspaces;               // 0: tilec_workspace_size gives 0
 };
 struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound);
 
