@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configs: how a kernel is cut into tiles and dealt out to threads, as JSON that can be read, kept and edited."""
+
+import json
+import os
+
+from . import _handles, _library as c
+
+
+class Config:
+    """A config of a kernel. Equal if it says the same; `config["axes"]["tm"]["block"]` looks inside.
+
+    From `Kernel.autotune`, `Kernel.default_config`, `Kernel.random_config`, or `Config.load`.
+    """
+
+    def __init__(self, text, kernel=None):
+        self._text, self._kernel = text, kernel
+        self._data = json.loads(text)
+        if not isinstance(self._data, dict):
+            raise ValueError("a config is a JSON object")
+
+    @classmethod
+    def load(cls, path):
+        """Reads a file. Whether it fits a kernel shows when it is used with one."""
+        with open(path, encoding="utf-8") as file:
+            return cls(file.read())
+
+    def save(self, path, minimal=False):
+        """Writes a file so that a reader sees the old one or the new one."""
+        data = (self.minimal().json() if minimal else self._text).rstrip("\n").encode() + b"\n"
+        c.call("tilec_file_save", os.fsencode(path), data, len(data), c.REPORT)
+
+    def json(self):
+        """The config as JSON text."""
+        return self._text
+
+    def minimal(self):
+        """Without what the kernel's default config has anyway. Only for configs that a kernel gave."""
+        if self._kernel is None:
+            raise ValueError("this config was read from a file; kernel.fit(config) makes it that kernel's")
+        return Config(_handles.config_text(_handles.parse_config(self._kernel, self._text), minimal=True), self._kernel)
+
+    def __getitem__(self, key):
+        return self._data[key]
+
+    def __eq__(self, other):
+        return self._data == other._data if isinstance(other, Config) else NotImplemented
+
+    def __hash__(self):
+        return hash(json.dumps(self._data, sort_keys=True))
+
+    def __repr__(self):
+        axes = ", ".join(f"{name} {axis.get('block', '?')}" for name, axis in self._data.get("axes", {}).items())
+        return f"<tilec.Config of {self._data.get('kernel', '?')}: {axes}>"
