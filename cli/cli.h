@@ -17,7 +17,7 @@ enum option_id {
     OPTION_KERNEL, OPTION_TYPE, OPTION_DIM, OPTION_STATIC, OPTION_DYNAMIC, OPTION_WITHOUT,
     OPTION_TARGET, OPTION_ARCH, OPTION_CONFIG, OPTION_CHECKED, OPTION_INDEX64, OPTION_UNALIGNED,
     OPTION_IR, OPTION_STOP_AFTER, OPTION_SKIP_PASS, OPTION_LIST_PASSES, OPTION_LIST_OPS, OPTION_KEEP, OPTION_SOURCE,
-    OPTION_OUTPUT, OPTION_PTX,
+    OPTION_OUTPUT, OPTION_PTX, OPTION_NAME, OPTION_HEURISTICS,
     OPTION_ARG, OPTION_OUT, OPTION_DEVICE, OPTION_CHECK, OPTION_SAVE_ARGS, OPTION_SEED, OPTION_NO_VALIDATE, OPTION_HISTOGRAM,
     OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_LIST, OPTION_ROWS, OPTION_MEAN_LENGTH, OPTION_MAX_LENGTH,
     OPTION_VERSUS, OPTION_RUNS,
@@ -78,6 +78,7 @@ struct command {
 extern const struct command commands[];      // ends with a NULL name
 const struct command *command_named(const char *name);
 
+tilec_result command_bundle(const struct arguments *arguments);
 tilec_result command_check(const struct arguments *arguments);
 tilec_result command_emit(const struct arguments *arguments);
 tilec_result command_compile(const struct arguments *arguments);

@@ -74,6 +74,15 @@ const struct command commands[] = {
      "kernel, unless -o says where; shows registers, spills and shared memory of each launch.",
      "tilec compile examples/jagged_sum.tile --kernel jagged_sum --arch sm_80 --arch sm_90a\n"
      "tilec compile examples/jagged_mean.tile --ptx -o mean.ptx"},
+    {"bundle", command_bundle, "FILE", 1, 1, NULL,
+     {SPECIALIZATION, OPTION_ARCH, OPTION_CONFIG, OPTION_HEURISTICS, OPTION_HEURISTIC_DIR, OPTION_NAME, OPTION_OUTPUT, OPTION_CACHE_DIR,
+      OPTION_SKIP_CACHE, ALWAYS},
+     "write a kernel as a C header and source, with its code for several architectures inside",
+     "The source is C99, needs libcuda alone, and launches on a stream. It holds a cubin for each --arch (repeated, or with\n"
+     "commas) and config, PTX for newer devices, and the choice among the configs of a heuristic file. -o is a folder. Needs\n"
+     "NVRTC, but no GPU. Dimensions that --dim gives are compiled in, all others are open.",
+     "tilec bundle examples/jagged_sum.tile --kernel jagged_sum --arch sm_80,sm_90a -o bundle\n"
+     "tilec bundle examples/jagged_softmax.tile --type T=bf16 --dim M=64 --config best.json --name softmax64 -o bundle"},
     {"config", command_config, "ACTION FILE", 2, 2, "space default random check",
      {SPECIALIZATION, OPTION_TARGET, OPTION_ARCH, OPTION_CONFIG, OPTION_SEED, OPTION_COUNT_OF, OPTION_MINIMAL, OPTION_OUTPUT,
       OPTION_ROWS, OPTION_MEAN_LENGTH, OPTION_MAX_LENGTH, ALWAYS},

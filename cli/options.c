@@ -33,6 +33,8 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_SOURCE] = {"source", 0, "FILE", false, true, NULL, "use this edited text in place of the emitted one"},
     [OPTION_OUTPUT] = {"output", 'o', "FILE", false, true, NULL, "write to this file"},
     [OPTION_PTX] = {"ptx", 0, NULL, false, false, NULL, "make PTX, not a cubin"},
+    [OPTION_NAME] = {"name", 0, "NAME", false, false, NULL, "prefix of the bundle's names and files; otherwise the kernel's name"},
+    [OPTION_HEURISTICS] = {"heuristics", 0, "FILE", false, true, NULL, "the heuristic file that chooses among configs; otherwise the one that is found"},
     [OPTION_ARG] = {"arg", 0, "NAME=VALUE", true, false, NULL, "an argument: @file.npy, a number or a generator"},
     [OPTION_OUT] = {"out", 0, "NAME=FILE", true, true, NULL, "write an output to a .npy file"},
     [OPTION_DEVICE] = {"device", 0, "DEVICE", false, false, "cpu cuda reference",

@@ -225,6 +225,9 @@ struct cuda_built {
 };
 // The key of a binary in the cache: everything that it depends on. `compiler` is NVRTC's version.
 struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, struct target target, bool ptx, const char *text, size_t length);
+// Compiles built->emitted (or request->source) for a target, or takes the binary from the cache.
+struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struct target target, bool ptx, const struct cuda_request *request,
+                           struct cuda_built *built);
 // Lowers, emits, checks the limits of the device and compiles, or takes the binary from the cache.
 struct status cuda_build(struct arena *arena, const struct cuda_properties *properties, const struct nvrtc *nvrtc,
                          const struct cuda_request *request, struct cuda_built *built);

@@ -95,8 +95,8 @@ static bool cached_binary(struct arena *arena, const struct cache *cache, const 
 
 // ---------------------------------------------------------------------------------------------- building
 
-static struct status compile(struct arena *arena, const struct nvrtc *nvrtc, struct target target, bool ptx, const struct cuda_request *request,
-                             struct cuda_built *built)
+struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struct target target, bool ptx, const struct cuda_request *request,
+                           struct cuda_built *built)
 {
     const char *text = request->source ? request->source : built->emitted->text;
     size_t length = request->source ? request->source_length : built->emitted->length;
@@ -141,7 +141,7 @@ struct status cuda_build(struct arena *arena, const struct cuda_properties *prop
     if (!built->emitted) return status;
     status = keep_text(arena, request, built->emitted);
     if (status.ok) status = cuda_check_plan(arena, properties, &built->emitted->plan, &request->bindings);
-    if (status.ok) status = compile(arena, nvrtc, target, ptx, request, built);
+    if (status.ok) status = cuda_compile(arena, nvrtc, target, ptx, request, built);
     if (status.ok) status = cuda_check_usage(arena, properties, &built->emitted->plan, built->binary.usage_count, built->binary.usage);
     return status;
 }

@@ -347,6 +347,22 @@ tilec_result tilec_heuristic_config(const tilec_heuristic *heuristic, int index,
 // the names of values don't change it. Heuristics are for one.
 tilec_text tilec_kernel_hash(const tilec_kernel *kernel);
 
+// ------------------------------------------------------------------------------------------------ bundles
+
+struct tilec_bundle_options {
+    const char *name;             // prefix of every name, and how the files are called; NULL: the kernel's name
+    int architecture_count;       // at least 1
+    const char *const *architectures;  // "sm_80", "sm_90a"; PTX of the newest is added for devices that come later
+    const tilec_config *config;   // the one config; NULL: a heuristic's
+    const char *heuristic;        // the path of a heuristic file; NULL: the one that is found, else the default config
+    struct tilec_cache_options cache;  // of binaries, and where heuristics are looked for
+};
+// A kernel as a C header and a source (C99) with its code inside: it needs libcuda alone and launches on a stream, from
+// any thread (docs/deployment.md). Needs NVRTC, no GPU. A config that an architecture can't have is that architecture's
+// default there, with a warning.
+tilec_result tilec_bundle(tilec_kernel *kernel, const struct tilec_bundle_options *options, tilec_report *report, tilec_text *header,
+                          tilec_text *source);
+
 // ------------------------------------------------------------------------------------------------ running
 
 struct tilec_tune_options;
