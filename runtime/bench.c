@@ -155,7 +155,8 @@ static struct status bench_run(tilec_bench *bench, const tilec_program *program,
 
 struct figures {
     double bytes, rate;        // of the floor; bytes per second at the median
-    double floor, share;       // ms at copy speed; of the copy speed, 1 is all of it
+    double floor;              // ms: bytes read at the speed of reading, bytes written at that of writing
+    double share, of_floor;    // of the copy speed, 1 is all of it; the floor over the median
     double operations;         // per second
 };
 
@@ -163,7 +164,9 @@ static struct figures figures_of(const tilec_bench *bench, const struct bench_ca
 {
     struct figures figures = {.bytes = bench->traffic.read_bytes + bench->traffic.written_bytes};
     figures.rate = 1e3 * figures.bytes / candidate->median;
-    figures.floor = bench->job.copy_rate > 0 ? 1e3 * figures.bytes / bench->job.copy_rate : 0;
+    if (bench->job.read_rate > 0 && bench->job.write_rate > 0)
+        figures.floor = 1e3 * (bench->traffic.read_bytes / bench->job.read_rate + bench->traffic.written_bytes / bench->job.write_rate);
+    figures.of_floor = figures.floor / candidate->median;
     figures.share = bench->job.copy_rate > 0 ? figures.rate / bench->job.copy_rate : 0;
     figures.operations = 1e3 * bench->traffic.flops / candidate->median;
     return figures;
@@ -202,6 +205,8 @@ static void print_candidate(struct text *out, const tilec_bench *bench, const st
     text_printf(out, ", %d runs)  ", candidate->count);
     digits(out, figures.rate / 1e9);
     text_add(out, " GB/s, ");
+    number_fixed(out, 100 * figures.of_floor, 1);
+    text_add(out, "% of the floor's speed, ");
     number_fixed(out, 100 * figures.share, 1);
     text_add(out, "% of the copy speed");
     if (bench->traffic.flops > 0) text_add(out, ", "), digits(out, figures.operations / 1e12), text_add(out, " TFLOP/s");
@@ -223,11 +228,15 @@ static void print_summary(tilec_bench *bench)
     text_printf(out, "; seed %llu\n", (unsigned long long)bench->seed);
     text_add(out, "floor: ");
     digits(out, bench->traffic.read_bytes / 1e6);
-    text_add(out, " MB read, ");
+    text_add(out, " MB read at ");
+    digits(out, job->read_rate / 1e9);
+    text_add(out, " GB/s, ");
     digits(out, bench->traffic.written_bytes / 1e6);
-    text_add(out, " MB written: ");
+    text_add(out, " MB written at ");
+    digits(out, job->write_rate / 1e9);
+    text_add(out, " GB/s: ");
     digits(out, figures_of(bench, &job->candidates[0]).floor);
-    text_printf(out, " ms at the speed of copying %lld MiB, ", (long long)(job->copy_bytes >> 20));
+    text_printf(out, " ms; copying %lld MiB: ", (long long)(job->copy_bytes >> 20));
     digits(out, job->copy_rate / 1e9);
     text_add(out, " GB/s read and written\n");
     for (int i = 0; i < job->candidate_count; i++) print_candidate(out, bench, &job->candidates[i]);
@@ -316,6 +325,7 @@ static void json_candidate(struct text *out, const tilec_bench *bench, int index
     text_printf(out, ", \"runs\": %d", candidate->count);
     json_number(out, "gb_per_s", figures.rate / 1e9);
     json_number(out, "share_of_copy", figures.share);
+    json_number(out, "share_of_floor", figures.of_floor);
     if (bench->traffic.flops > 0) json_number(out, "tflop_per_s", figures.operations / 1e12);
     json_usage(out, candidate);
     text_printf(out, ", \"config\": %s}", bench->configs[index].data);
@@ -368,6 +378,8 @@ tilec_text tilec_bench_json(const tilec_bench *bench)
     json_number(&out, "bytes_written", bench->traffic.written_bytes);
     json_number(&out, "flops", bench->traffic.flops);
     json_number(&out, "copy_gb_per_s", job->copy_rate / 1e9);
+    json_number(&out, "read_gb_per_s", job->read_rate / 1e9);
+    json_number(&out, "write_gb_per_s", job->write_rate / 1e9);
     text_printf(&out, ", \"copy_bytes\": %lld, \"flushed_bytes\": %lld", (long long)job->copy_bytes, (long long)job->flushed_bytes);
     json_number(&out, "floor_ms", figures_of(bench, &job->candidates[0]).floor);
     json_checks(&out, &bench->result);

@@ -43,6 +43,7 @@ struct bench_job {
     const char *device, *driver, *toolkit;  // "NVIDIA H200", "580.159.04, CUDA 13.0", "NVRTC 13.0"; "" where there is none
     int multiprocessor_mhz, memory_mhz;     // while it ran; 0: not known
     double copy_rate;             // bytes read and written per second by a large copy
+    double read_rate, write_rate; // by reading alone, and by writing alone
     int64_t copy_bytes, flushed_bytes;
 };
 

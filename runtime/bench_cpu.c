@@ -86,55 +86,75 @@ static struct status time_all(struct timing *timing)
     return status;
 }
 
-// ---------------------------------------------------------------------------------------------- the copy
+// ---------------------------------------------------------------------------------------------- what memory gives
 
+enum transfer { TRANSFER_COPY, TRANSFER_READ, TRANSFER_WRITE };
 struct share {
     pthread_t thread;
+    enum transfer kind;
     char *to;
     const char *from;
     size_t bytes;
+    uint64_t sum;  // of what was read, so that it is read
 };
 
-static void *copy_share(void *data)
+static void *transfer_share(void *data)
 {
-    const struct share *share = data;
-    memcpy(share->to, share->from, share->bytes);
+    struct share *share = data;
+    if (share->kind == TRANSFER_COPY) memcpy(share->to, share->from, share->bytes);
+    if (share->kind == TRANSFER_WRITE) memset(share->to, 3, share->bytes);
+    for (size_t at = 0; share->kind == TRANSFER_READ && at + sizeof share->sum <= share->bytes; at += sizeof share->sum) {
+        uint64_t word;
+        memcpy(&word, share->from + at, sizeof word);
+        share->sum += word;
+    }
     return NULL;
 }
 
-// One share per core. A thread that can't be had does its share here.
-static double copy_once(char *to, const char *from, int cores)
+// One share per core. A thread that can't be had does its share here. In ms.
+static double transfer_once(enum transfer kind, char *to, const char *from, int cores)
 {
+    static volatile uint64_t sum;
     struct share shares[CORES_MOST];
     bool started[CORES_MOST] = {false};
     size_t each = COPY_BYTES / (size_t)cores;
     double begin = milliseconds_now();
     for (int i = 0; i < cores; i++) {
-        shares[i] = (struct share){.to = to + (size_t)i * each, .from = from + (size_t)i * each, .bytes = each};
-        started[i] = i > 0 && pthread_create(&shares[i].thread, NULL, copy_share, &shares[i]) == 0;
+        shares[i] = (struct share){.kind = kind, .to = to + (size_t)i * each, .from = from + (size_t)i * each, .bytes = each};
+        started[i] = i > 0 && pthread_create(&shares[i].thread, NULL, transfer_share, &shares[i]) == 0;
     }
     for (int i = 0; i < cores; i++)
-        if (!started[i]) copy_share(&shares[i]);
-    for (int i = 0; i < cores; i++)
+        if (!started[i]) transfer_share(&shares[i]);
+    for (int i = 0; i < cores; i++) {
         if (started[i]) pthread_join(shares[i].thread, NULL);
+        sum += shares[i].sum;
+    }
     return milliseconds_now() - begin;
 }
 
-static struct status measure_copy(struct timing *timing)
+static double transfer_rate(struct arena *arena, enum transfer kind, char *to, const char *from, int cores)
+{
+    struct bench_candidate taken = {.label = "transfers"};
+    bench_begin(arena, &taken, COPY_RUNS);
+    for (int i = 0; i < COPY_RUNS; i++) taken.times[i] = transfer_once(kind, to, from, cores);
+    bench_finish(arena, &taken);
+    return (kind == TRANSFER_COPY ? 2e3 : 1e3) * (double)(COPY_BYTES / (size_t)cores * (size_t)cores) / taken.median;
+}
+
+static struct status measure_memory(struct timing *timing)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int cores = online < 1 ? 1 : online > CORES_MOST ? CORES_MOST : (int)online;
     char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
-    struct bench_candidate copies = {.label = "copy"};
-    struct status status = from && to ? STATUS_OK : status_failed(timing->arena, "memory.copy", "no memory for measuring the copy speed");
+    struct bench_job *job = timing->job;
+    struct status status = from && to ? STATUS_OK : status_failed(timing->arena, "memory.copy", "no memory for measuring how fast it is");
     if (status.ok) {
         memset(from, 1, COPY_BYTES);
         memset(to, 2, COPY_BYTES);
-        bench_begin(timing->arena, &copies, COPY_RUNS);
-        for (int i = 0; i < COPY_RUNS; i++) copies.times[i] = copy_once(to, from, cores);
-        bench_finish(timing->arena, &copies);
-        timing->job->copy_bytes = COPY_BYTES;
-        timing->job->copy_rate = 2e3 * (double)(COPY_BYTES / (size_t)cores * (size_t)cores) / copies.median;
+        job->copy_bytes = COPY_BYTES;
+        job->copy_rate = transfer_rate(timing->arena, TRANSFER_COPY, to, from, cores);
+        job->read_rate = transfer_rate(timing->arena, TRANSFER_READ, to, from, cores);
+        job->write_rate = transfer_rate(timing->arena, TRANSFER_WRITE, to, from, cores);
     }
     free(from);
     free(to);
@@ -161,7 +181,7 @@ struct status bench_on_cpu(struct arena *arena, struct bench_job *job)
     for (int i = 0; i < job->candidate_count && status.ok; i++) status = build_one(&timing, i);
     if (status.ok) status = keep_pristine(&timing);
     if (status.ok) status = time_all(&timing);
-    if (status.ok) status = measure_copy(&timing);
+    if (status.ok) status = measure_memory(&timing);
     job->flushed_bytes = FLUSH_BYTES;
     for (int i = 0; i < BENCH_CANDIDATES; i++) cpu_close(timing.objects[i]);
     for (int i = 0; timing.pristine && i < job->kernel->param_count; i++) tensor_free(&timing.pristine[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: one or two configs of a kernel with its tensors. Out: device times of each, and the device's copy speed.
+// In: one or two configs of a kernel with its tensors. Out: device times of each, and how fast the device copies, reads and
+// writes.
 //
 // A run is: inputs updated in place are restored, the L2 cache is flushed by writing 256 MiB, then events before and
 // behind the launches. All of it is queued ahead, so the time between the events is the device's alone.
@@ -176,41 +177,108 @@ static struct status time_all(struct timing *timing)
     return status;
 }
 
-// ---------------------------------------------------------------------------------------------- the copy
+// ---------------------------------------------------------------------------------------------- what memory gives
 
-static struct status time_copies(struct timing *timing, const struct cuda_buffer *from, const struct cuda_buffer *to, double *milliseconds)
+enum transfer { TRANSFER_COPY, TRANSFER_READ, TRANSFER_WRITE };
+enum { READ_THREADS = 512, READ_BLOCKS_EACH = 4 };
+
+// Every thread has eight 16-byte loads under way. The sum is stored only where it can't be, so that nothing is left out.
+static const char read_text[] =
+    "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *from, long long count, unsigned *out)\n"
+    "{\n"
+    "    const long long step = (long long)gridDim.x * blockDim.x;\n"
+    "    unsigned sum = 0;\n"
+    "    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += 8 * step) {\n"
+    "        #pragma unroll\n"
+    "        for (int j = 0; j < 8; ++j) {\n"
+    "            const long long at = i + j * step;\n"
+    "            const uint4 four = at < count ? from[at] : make_uint4(0, 0, 0, 0);\n"
+    "            sum |= four.x | four.y | four.z | four.w;\n"
+    "        }\n"
+    "    }\n"
+    "    if (sum == 0x12345678u) *out = sum;\n"  // the memory is full of zeros
+    "}\n";
+
+struct measuring {
+    struct timing *timing;
+    struct cuda_buffer from, to;
+    cuda_module_handle module;
+    cuda_function_handle read;
+};
+
+static struct status queue_read(struct measuring *measuring)
 {
-    struct bench_candidate copies = {.label = "copy"};
+    struct timing *timing = measuring->timing;
+    struct cuda *cuda = timing->device->cuda;
+    cuda_address from = measuring->from.address, out = measuring->to.address;
+    long long count = (long long)(measuring->from.bytes / 16);
+    void *arguments[] = {&from, &count, &out};
+    unsigned blocks = (unsigned)timing->device->properties.multiprocessors * READ_BLOCKS_EACH;
+    cuda_result result = cuda->launch(measuring->read, blocks, 1, 1, READ_THREADS, 1, 1, 0, timing->device->stream, arguments, NULL);
+    return result == CUDA_OK ? STATUS_OK : cuda_launch_failed(timing->arena, cuda, result, "read_all");
+}
+
+static struct status queue_write(struct measuring *measuring, const struct cuda_buffer *to)
+{
+    struct timing *timing = measuring->timing;
+    cuda_result result = timing->device->cuda->fill(to->address, 0, to->bytes, timing->device->stream);
+    return result == CUDA_OK ? STATUS_OK : cuda_failed(timing->arena, timing->device->cuda, result, "device.copy", "memory can't be filled");
+}
+
+static struct status queue_transfer(struct measuring *measuring, enum transfer kind)
+{
+    if (kind == TRANSFER_READ) return queue_read(measuring);
+    if (kind == TRANSFER_WRITE) return queue_write(measuring, &measuring->to);
+    return queue_copy(measuring->timing, measuring->to.address, measuring->from.address, measuring->from.bytes);
+}
+
+// *rate: bytes per second, at the median.
+static struct status time_transfers(struct measuring *measuring, enum transfer kind, double *rate)
+{
+    struct timing *timing = measuring->timing;
+    struct bench_candidate taken = {.label = "transfers"};
     struct status status = make_events(timing, 2 * COPY_RUNS);
-    bench_begin(timing->arena, &copies, COPY_RUNS);
+    bench_begin(timing->arena, &taken, COPY_RUNS);
     for (int i = -WARM_RUNS; i < COPY_RUNS && status.ok; i++) {
         if (i >= 0) status = record(timing, 2 * i);
-        if (status.ok) status = queue_copy(timing, to->address, from->address, from->bytes);
+        if (status.ok) status = queue_transfer(measuring, kind);
         if (status.ok && i >= 0) status = record(timing, 2 * i + 1);
     }
-    if (status.ok) status = cuda_wait(timing->arena, timing->device, "copy");
-    for (int i = 0; i < COPY_RUNS && status.ok; i++) status = elapsed(timing, i, &copies.times[i]);
-    if (status.ok) bench_finish(timing->arena, &copies);
-    *milliseconds = copies.median;
+    if (status.ok) status = cuda_wait(timing->arena, timing->device, "the measured transfer");
+    for (int i = 0; i < COPY_RUNS && status.ok; i++) status = elapsed(timing, i, &taken.times[i]);
+    if (status.ok) bench_finish(timing->arena, &taken);
+    *rate = (kind == TRANSFER_COPY ? 2e3 : 1e3) * (double)measuring->from.bytes / taken.median;
+    return status;
+}
+
+static struct status measure_with(struct measuring *measuring)
+{
+    struct timing *timing = measuring->timing;
+    struct bench_job *job = timing->job;
+    struct status status = queue_write(measuring, &measuring->from);
+    if (status.ok) status = cuda_module_of(timing->arena, timing->device, read_text, "read.cu", &measuring->module);
+    if (!status.ok) return status;
+    cuda_result result = timing->device->cuda->module_function(&measuring->read, measuring->module, "read_all");
+    if (result != CUDA_OK) return cuda_failed(timing->arena, timing->device->cuda, result, "device.load", "read_all can't be found");
+    status = time_transfers(measuring, TRANSFER_COPY, &job->copy_rate);
+    if (status.ok) status = time_transfers(measuring, TRANSFER_READ, &job->read_rate);
+    if (status.ok) status = time_transfers(measuring, TRANSFER_WRITE, &job->write_rate);
     return status;
 }
 
 // 1 GiB, or less where that doesn't fit.
-static struct status measure_copy(struct timing *timing)
+static struct status measure_memory(struct timing *timing)
 {
     struct status status = STATUS_OK;
     for (size_t bytes = COPY_BYTES; bytes >= FLUSH_BYTES; bytes /= 2) {
-        struct cuda_buffer from = {0}, to = {0};
-        double milliseconds = 0;
-        status = cuda_buffer_new(timing->arena, timing->device, "the copy", bytes, &from);
-        if (status.ok) status = cuda_buffer_new(timing->arena, timing->device, "the copy", bytes, &to);
-        if (status.ok) status = time_copies(timing, &from, &to, &milliseconds);
-        cuda_buffer_free(timing->device, &from);
-        cuda_buffer_free(timing->device, &to);
-        if (status.ok) {
-            timing->job->copy_bytes = (int64_t)bytes;
-            timing->job->copy_rate = 2e3 * (double)bytes / milliseconds;
-        }
+        struct measuring measuring = {.timing = timing};
+        status = cuda_buffer_new(timing->arena, timing->device, "the copy", bytes, &measuring.from);
+        if (status.ok) status = cuda_buffer_new(timing->arena, timing->device, "the copy", bytes, &measuring.to);
+        if (status.ok) status = measure_with(&measuring);
+        if (measuring.module) timing->device->cuda->module_free(measuring.module);
+        cuda_buffer_free(timing->device, &measuring.from);
+        cuda_buffer_free(timing->device, &measuring.to);
+        if (status.ok) timing->job->copy_bytes = (int64_t)bytes;
         if (status.ok || strcmp(status.code, "memory.device") != 0) return status;
     }
     return status;
@@ -260,7 +328,7 @@ static struct status steps(struct timing *timing)
     if (status.ok) status = cuda_buffer_new(timing->arena, timing->device, "flushing the cache", FLUSH_BYTES, &timing->flush);
     if (status.ok) status = time_all(timing);
     if (status.ok) status = check_guards(timing);
-    if (status.ok) status = measure_copy(timing);
+    if (status.ok) status = measure_memory(timing);
     job->flushed_bytes = FLUSH_BYTES;
     return status;
 }

@@ -234,4 +234,8 @@ struct status cuda_build(struct arena *arena, const struct cuda_properties *prop
 // All of it on device `ordinal`: as cpu_execute.
 struct status cuda_execute(struct arena *arena, int ordinal, const struct cuda_request *request, const struct ir_tensor *tensors);
 
+// Compiles and loads a text of tilec's own, for the device's architecture or as PTX for it. The caller frees the module.
+struct status cuda_module_of(struct arena *arena, struct cuda_device *device, const char *text, const char *name,
+                             cuda_module_handle *module);
+
 #endif

@@ -179,3 +179,24 @@ void cuda_program_free(struct cuda_device *device, struct cuda_program *program)
     if (program->module) device->cuda->module_free(program->module);
     *program = (struct cuda_program){0};
 }
+
+// ---------------------------------------------------------------------------------------------- tilec's own kernels
+
+struct status cuda_module_of(struct arena *arena, struct cuda_device *device, const char *text, const char *name, cuda_module_handle *module)
+{
+    struct nvrtc *nvrtc = NULL;
+    struct cuda_binary binary;
+    struct status status = nvrtc_open(arena, &nvrtc);
+    if (!status.ok) return status;
+    const int *known = NULL;
+    int count = nvrtc_architectures(nvrtc, &known);
+    struct target target = {.kind = TARGET_CUDA};
+    for (int i = 0; i < count; i++)
+        if (known[i] <= device->properties.sm && known[i] > target.sm) target.sm = known[i];
+    bool ptx = target.sm / 10 != device->properties.sm / 10;
+    status = nvrtc_compile(arena, nvrtc, text, name, target, ptx, &binary);
+    nvrtc_close(nvrtc);
+    if (!status.ok) return status;
+    cuda_result result = device->cuda->module_load(module, binary.data, 0, NULL, NULL);
+    return result == CUDA_OK ? STATUS_OK : cuda_failed(arena, device->cuda, result, "device.load", "%s can't be loaded", name);
+}

@@ -63,28 +63,11 @@ struct rules {
     int sampled, rounded;
 };
 
-static struct status compile(struct arena *arena, struct cuda_device *device, struct cuda_binary *binary)
-{
-    struct nvrtc *nvrtc = NULL;
-    struct status status = nvrtc_open(arena, &nvrtc);
-    if (!status.ok) return status;
-    const int *known = NULL;
-    int count = nvrtc_architectures(nvrtc, &known);
-    struct target target = {.kind = TARGET_CUDA};
-    for (int i = 0; i < count; i++)
-        if (known[i] <= device->properties.sm && known[i] > target.sm) target.sm = known[i];
-    bool ptx = target.sm / 10 != device->properties.sm / 10;
-    status = nvrtc_compile(arena, nvrtc, text, "compare.cu", target, ptx, binary);
-    nvrtc_close(nvrtc);
-    return status;
-}
-
 static bool load(struct arena *arena, struct cuda_device *device, const struct tune_work *work, struct cuda_comparer *comparer)
 {
-    struct cuda_binary binary;
     if (comparer->module) return true;
     comparer->references = ARENA_ARRAY(arena, struct cuda_buffer, work->kernel->param_count + 1);
-    return compile(arena, device, &binary).ok && device->cuda->module_load(&comparer->module, binary.data, 0, NULL, NULL) == CUDA_OK &&
+    return cuda_module_of(arena, device, text, "compare.cu", &comparer->module).ok &&
            cuda_buffer_new(arena, device, "comparing", sizeof(unsigned), &comparer->wrong).ok;
 }
 

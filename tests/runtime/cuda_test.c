@@ -409,6 +409,8 @@ static struct outcome go_bench(void)
     return bench_text(IN_PLACE, options, NULL);
 }
 
+enum { READS = 3 + 10 };  // launches that measure how fast memory is read
+
 static void figures(struct tap *tap)
 {
     const struct tilec_bench_options options = {.run = sum_options};
@@ -416,17 +418,19 @@ static void figures(struct tap *tap)
     reset();
     struct outcome outcome = bench_text(JAGGED_SUM, options, &json);
     CHECK_NUMBER(tap, outcome.result, TILEC_OK);
-    // 150 x 8 floats and 50 offsets (by either load of them) in, 50 x 8 floats out, in half a millisecond; 2 GiB moved in
-    // another half.
+    // 150 x 8 floats and 50 offsets (by either load of them) in, 50 x 8 floats out, in half a millisecond; 1 GiB copied,
+    // read and written in another half each.
     CHECK_TEXT(tap, outcome.message,
                "jagged_sum on Fake 0, driver CUDA 13.0; seed 0\n"
-               "floor: 0.00520 MB read, 0.00160 MB written: 0.00000 ms at the speed of copying 1024 MiB, 4295 GB/s read and written\n"
-               "default: 0.5000 ms  (p10 0.5000, p90 0.5000, 200 runs)  0.01360 GB/s, 0.0% of the copy speed\n"
+               "floor: 0.00520 MB read at 2147 GB/s, 0.00160 MB written at 2147 GB/s: 0.00000 ms; copying 1024 MiB: 4295 GB/s read and "
+               "written\n"
+               "default: 0.5000 ms  (p10 0.5000, p90 0.5000, 200 runs)  0.01360 GB/s, 0.0% of the floor's speed, 0.0% of the copy speed\n"
                "  jagged_sum: 32 registers, 64 bytes of shared memory, spills: 0 bytes stored, 0 loaded\n");
     CHECK(tap, json.data && strstr(json.data, "\"bytes_read\": 5200, \"bytes_written\": 1600"));
     CHECK(tap, json.data && strstr(json.data, "\"median_ms\": 0.5") && strstr(json.data, "\"copy_bytes\": 1073741824"));
+    CHECK(tap, json.data && strstr(json.data, "\"read_gb_per_s\": 2147.483648") && strstr(json.data, "\"share_of_floor\": "));
     tilec_text_free(&json);
-    CHECK_NUMBER(tap, driver->launches, 1 + 3 + 200);
+    CHECK_NUMBER(tap, driver->launches, 1 + 3 + 200 + READS);
     check_nothing_left(tap, "timing");
 }
 
@@ -437,7 +441,7 @@ static void in_turns(struct tap *tap)
     struct outcome outcome = go_bench();
     CHECK_NUMBER(tap, outcome.result, TILEC_OK);
     CHECK(tap, strstr(outcome.message, "default takes 1.000 times as long as default\n"));
-    CHECK_NUMBER(tap, driver->launches, 2 * (1 + 2 * 3 + 2 * 20));  // with the fill
+    CHECK_NUMBER(tap, driver->launches, 2 * (1 + 2 * 3 + 2 * 20) + READS);  // with the fill
     CHECK_NUMBER(tap, driver->copies, 3 + 1 + (2 * 3 + 2 * 20) + 2 * 3 + (3 + 10));
     check_nothing_left(tap, "timing");
 }

@@ -122,7 +122,8 @@ def test_skew(tap):
 def test_bench(tap):
     done = call("bench", *example(EVEN), "--vs", "default", "--runs", "5", "--json", "--check", "--seed", "7")
     answer = json.loads(done.stdout or "{}")
-    wanted = {"device", "driver", "toolkit", "clock_mhz", "memory_clock_mhz", "seed", "copy_gb_per_s", "floor_ms", "dims", "types", "check"}
+    wanted = {"device", "driver", "toolkit", "clock_mhz", "memory_clock_mhz", "seed", "copy_gb_per_s", "read_gb_per_s", "write_gb_per_s",
+              "floor_ms", "dims", "types", "check"}
     tap.check(wanted <= set(answer), "bench says on what it ran", [str(wanted - set(answer)), done.stderr])
     results = answer.get("results", [])
     tap.check(len(results) == 2 and all(0 < r["p10_ms"] <= r["median_ms"] <= r["p90_ms"] for r in results), "both configs have times", [str(results)])
