@@ -8,7 +8,7 @@
 For each kernel and each kind of rows it times random configs (--configs, 2000) and the product of the knobs that matter
 most, in an order drawn once, for at most --seconds (60; 0: not at all) of search; then it searches with each of --efforts.
 Everything that was timed is in journals under --work, so another run goes on where this one ended. What is best goes to
---best (bench/best/KERNEL.DATA.json, with how many configs that is the best of) unless something faster is there from the
+--best (bench/best/KERNEL.DATA.json, with how many configs that is the best of, in all runs together) unless something faster is there from the
 same device. --only: cases whose "KERNEL DATA" holds this. --throughput: how many configs a second are lowered, and compiled
 and timed. --again: how long a second tune takes, whose answer is known, and CUDA's own start. The searches are compared
 with random draws at equal numbers of compiles: the median of the best of so many draws; and with the default config.
@@ -23,6 +23,7 @@ import math
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -131,7 +132,7 @@ def try_all(case):
     paths = {what: work / f"{case.name}.{what}" for what in ("list", "journal", "rows")}
     paths["list"].write_text(json.dumps([config for _, config in listed]))
     done = tilec(case.options, "tune", *case.words(), "--configs", str(paths["list"]), "--journal", str(paths["journal"]), "--results", str(paths["rows"]),
-                 "--budget", str(case.options.seconds), "--skip-cache", "--json", fail=False)
+                 "--budget", str(case.options.seconds), "--run-limit", "3", "--skip-cache", "--json", fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
     rows = json.loads(paths["rows"].read_text())
@@ -157,16 +158,17 @@ print(time.perf_counter() - begin)
 
 
 def again(case, effort):
-    """What a second tune takes, and what CUDA's start is of that, in milliseconds: the least of five."""
-    times = []
-    for _ in range(5):
+    """What a second tune takes, and what CUDA's start is of that, in turns, in milliseconds: the medians."""
+    tunes, starts = [], []
+    for _ in range(7):
         begin = time.perf_counter()
         answer = json.loads(tilec(case.options, "tune", *case.words(), "--effort", effort, "--json").stdout)
-        times.append(time.perf_counter() - begin)
+        tunes.append(1e3 * (time.perf_counter() - begin))
         if not answer["cached"] or answer["compiled"]:
             return "a second tune isn't answered by the cache"
-    starts = [float(subprocess.run([sys.executable, "-c", START_OF_CUDA], capture_output=True, text=True).stdout or "nan") for _ in range(5)]
-    return f"a second tune takes {1e3 * min(times):.0f} ms, of which CUDA's start is {1e3 * min(starts):.0f}"
+        began = subprocess.run([sys.executable, "-c", START_OF_CUDA], capture_output=True, text=True)
+        starts.append(1e3 * float(began.stdout or "nan"))
+    return f"a second tune takes {statistics.median(tunes):.0f} ms, of which CUDA's start is {statistics.median(starts):.0f}"
 
 
 # ------------------------------------------------------------------------------------------------ what it came to
@@ -199,14 +201,20 @@ def about_device(options):
     return {"device": next((line.split(None, 1)[1].strip() for line in lines.splitlines() if "sm_" in line and "cuda:" in line), "unknown")}
 
 
-def keep_best(case, found, tried, rows, about):
+def keep_best(case, found, tried, about):
     path = case.best_path()
     known = json.loads(path.read_text()) if path.exists() else None
-    if known and known["device"] == about["device"] and known["milliseconds"] <= found["median_ms"]:
-        return known
+    if known and known["device"] == about["device"]:
+        tried += known["configs_tried"]
+        if known["milliseconds"] <= found["median_ms"]:
+            return write_best(path, {**known, "configs_tried": tried})
     known = {"kernel": case.kernel, "data": case.data, "arguments": case.arguments, "dims": case.dims, **about,
-             "milliseconds": found["median_ms"], "spread": found["spread_ms"], "configs_tried": tried,
-             "configs_ok": sum(row["status"] == "ok" for row in rows), "kind": found.get("kind", "search"), "config": found["config"]}
+             "milliseconds": found["median_ms"], "spread": found["spread_ms"], "configs_tried": tried, "kind": found.get("kind", "search"),
+             "config": found["config"]}
+    return write_best(path, known)
+
+
+def write_best(path, known):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{" + ",\n ".join(f'"{name}": {json.dumps(value)}' for name, value in known.items()) + "}\n")
     return known
@@ -221,7 +229,8 @@ def report(case, about, ratios):
     if not found:
         print(f"{case.name:26} nothing is ok of {len(tried)}", flush=True)
         return
-    best = keep_best(case, found, len(everything), everything, about)
+    # Rows that a journal had were counted when they were tried.
+    best = keep_best(case, found, min(compiled, len(tried)) + len(everything) - len(tried), about)
     line = f"{case.name:26} best {best['milliseconds']:.4f} ms of {best['configs_tried']} ({best['kind']})"
     if rows:
         line += f"; here {len(tried)} of {len(rows)} listed, {compiled / max(seconds, 1e-9):.1f} compiled and timed a second"
