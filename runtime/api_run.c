@@ -35,7 +35,7 @@ static struct status choose_config(const struct executor *executor, struct arena
     const struct resolve_request request = {
         .kernel = kernel, .bindings = bindings, .tensors = tensors, .path = options->config, .checked = options->checked,
         .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &executor->job->session,
-        .tune = tune_for_run, .tune_data = &search};
+        .tune = tune_for_run, .time = time_for_run, .tune_data = &search};
     return resolve_config(arena, &request, &executor->job->resolved);
 }
 

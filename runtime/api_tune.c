@@ -8,6 +8,7 @@
 
 #include "runtime/config_cache.h"
 #include "runtime/cuda.h"
+#include "runtime/dispatch.h"
 #include "runtime/runtime.h"
 #include "runtime/tune_job.h"
 
@@ -29,6 +30,7 @@ struct tilec_tune {
     double prepare_seconds;         // for data, and what the evaluator says of it
     bool searches, done;
     struct config_key key;
+    const struct dispatch *dispatch;  // NULL, or whose configs are to be timed
     const struct config *best;      // NULL: none
     int best_row;                   // -1: none, or from the cache
     bool cached;
@@ -72,6 +74,20 @@ static struct status read_list(tilec_tune *tune, const char *path)
     return STATUS_OK;
 }
 
+// Their kernel is the caller's, which is the same one: names in them are those of the caller's configs.
+static struct status add_dispatch(tilec_tune *tune)
+{
+    struct status status = STATUS_OK;
+    tune->rows = tune_rows_new(tune->arena, tune->dispatch->count);
+    for (int i = 0; i < tune->dispatch->count && status.ok; i++) {
+        struct config *config = NULL;
+        const char *text = tune_config_text(tune->arena, tune->bound.kernel, tune->dispatch->configs[i]);
+        status = config_parse(tune->arena, tune->bound.kernel, text, strlen(text), &config);
+        if (status.ok) tune_rows_add(&tune->rows, config, text, NULL);
+    }
+    return status;
+}
+
 static void add_default(tilec_tune *tune)
 {
     struct config_data data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda);
@@ -93,6 +109,7 @@ static struct status make_rows(tilec_tune *tune)
     const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
                                        .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda),
                                        .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
+    if (tune->dispatch) return add_dispatch(tune);
     if (options->configs) return read_list(tune, options->configs);
     bool none = tune->session.settings.effort == EFFORT_NONE;
     tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);
@@ -186,7 +203,7 @@ static void fill_job(tilec_tune *tune, const tilec_program *program, int compile
     job->settings = cache_session_environment(tune->arena, &tune->session);
     job->compilers = compilers;
     job->alone = !tune->cuda;
-    job->budget = tune->searches ? wanted_search(tune).seconds : tune->session.settings.budget_seconds;
+    job->budget = tune->searches ? wanted_search(tune).seconds : tune->dispatch ? 0 : tune->session.settings.budget_seconds;
     job->compile_limit = options->compile_limit > 0 ? options->compile_limit : compile_seconds;
     job->run_limit = options->run_limit > 0 ? options->run_limit : run_seconds;
     job->progress = options->progress ? adapt_progress : NULL;
@@ -276,6 +293,7 @@ static struct status look_up(tilec_tune *tune)
         .kernel = tune->bound.kernel, .bindings = &tune->bound.bindings, .tensors = tune->bound.views, .checked = tune->options->run.checked,
         .cuda = tune->cuda, .ordinal = tune->ordinal, .session = &tune->session};
     const struct config_search wanted = wanted_search(tune);
+    if (tune->dispatch) return STATUS_OK;  // the caller has looked
     struct status status = resolve_key(tune->arena, &request, &tune->key);
     if (!status.ok || tune->options->configs) return status;
     tune->cached = config_cache_find(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &wanted, &tune->entry);
@@ -288,11 +306,12 @@ static struct status look_up(tilec_tune *tune)
 static void store_best(tilec_tune *tune)
 {
     const struct tune_job *job = &tune->job;
-    if (!tune->searches || !tune->best || (job->interrupted && tune->session.settings.force)) return;
+    bool lasting = tune->searches || (tune->dispatch && !job->interrupted);
+    if (!lasting || !tune->best || (job->interrupted && tune->session.settings.force)) return;
     struct config_found found = {.config = tune->best, .milliseconds = tune->rows.items[tune->best_row].result.median};
-    found.search = wanted_search(tune);
+    found.search = tune->dispatch ? (struct config_search){.effort = EFFORT_NONE} : wanted_search(tune);
     found.search.configs = tune->rows.count;
-    found.search.whole = job->exhausted && !job->timed_out && !job->interrupted;
+    found.search.whole = (job->exhausted || tune->dispatch) && !job->timed_out && !job->interrupted;
     if (!job->timed_out) found.search.seconds = job->seconds;
     config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &found);
 }
@@ -386,21 +405,34 @@ static struct status take_searched(const tilec_tune *tune, struct arena *arena, 
     return config_parse(arena, kernel, text, strlen(text), config);
 }
 
-struct status tune_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config)
+// As a command of its own, but for the arguments and the device: those are the run's.
+static struct status tune_instead(const struct tune_for_run *job, const struct dispatch *dispatch, const struct config_key *key,
+                                  struct arena *arena, const struct ir_kernel *kernel, struct config **config)
 {
-    const struct tune_for_run *job = data;
     struct tilec_tune_options options = job->options->search ? *job->options->search : (struct tilec_tune_options){0};
     struct diagnostics diagnostics;
     options.run = *job->options;
     options.configs = options.journal = NULL;
     tilec_tune *tune = tune_new(&options);
     if (!tune) return status_failed(arena, "internal.memory", "out of memory");
+    if (dispatch) tune->dispatch = dispatch, tune->key = *key;
     diagnostics_init(&diagnostics, tune->arena);
     struct status status = steps(tune, job->program, &diagnostics);
     if (!status.ok) status = status_failed(arena, status.code, "%s", status.reason);
     else status = take_searched(tune, arena, kernel, config);
     tilec_tune_free(tune);
     return status;
+}
+
+struct status tune_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config)
+{
+    return tune_instead(data, NULL, NULL, arena, kernel, config);
+}
+
+struct status time_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, const struct dispatch *dispatch,
+                           const struct config_key *key, struct config **config)
+{
+    return tune_instead(data, dispatch, key, arena, kernel, config);
 }
 
 // ---------------------------------------------------------------------------------------------- looking at it

@@ -89,7 +89,7 @@ static struct status add_first(const struct executor *executor, struct arena *ar
     const struct resolve_request request = {
         .kernel = job->kernel, .bindings = job->bindings, .tensors = job->tensors, .path = options->config, .checked = options->checked,
         .edited = options->source != NULL, .cuda = executor->cuda, .ordinal = executor->ordinal, .session = &bench->session,
-        .tune = tune_for_run, .tune_data = &search};
+        .tune = tune_for_run, .time = time_for_run, .tune_data = &search};
     struct status status = resolve_config(arena, &request, &bench->resolved);
     add_candidate(job, bench->resolved.label, bench->resolved.config);
     return status;

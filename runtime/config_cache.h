@@ -156,9 +156,10 @@ struct status config_cache_miss(struct arena *arena, struct cache_session *sessi
 
 // ---------------------------------------------------------------------------------------------- which config wins (resolve.c)
 
-enum config_origin { CONFIG_FROM_FILE, CONFIG_FROM_CACHE, CONFIG_FROM_SEARCH, CONFIG_FROM_HEURISTIC, CONFIG_DEFAULT };
-const char *config_origin_name(enum config_origin origin);  // "file", "cache", "search", "heuristic", "default"
+enum config_origin { CONFIG_FROM_FILE, CONFIG_FROM_DISPATCH, CONFIG_FROM_CACHE, CONFIG_FROM_SEARCH, CONFIG_FROM_HEURISTIC, CONFIG_DEFAULT };
+const char *config_origin_name(enum config_origin origin);  // "file", "dispatch", "cache", …
 
+struct dispatch;
 struct resolve_request {
     const struct ir_kernel *kernel;
     const struct ir_bindings *bindings;
@@ -171,7 +172,10 @@ struct resolve_request {
     struct cache_session *session;
     // Searches, where the session asks for an effort and nothing that will do is known; NULL: never.
     struct status (*tune)(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config);
-    void *tune_data;
+    // Times the configs of a dispatch file, stores the fastest under `key`; NULL: never.
+    struct status (*time)(void *data, struct arena *arena, const struct ir_kernel *kernel, const struct dispatch *dispatch,
+                          const struct config_key *key, struct config **config);
+    void *tune_data;  // for both
 };
 struct resolved {
     struct config *config;
@@ -182,8 +186,7 @@ struct resolved {
 struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda);
 // The key of the config that is wanted. Not ok: missing.….
 struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key);
-// Explicit, then dispatch file (refused with config.dispatch until there are any), then cache, then heuristics, then
-// default.
+// Explicit, or of a dispatch file (dispatch.h), then cache, then heuristics, then default.
 struct status resolve_config(struct arena *arena, const struct resolve_request *request, struct resolved *resolved);
 
 #endif

@@ -103,6 +103,8 @@ struct expression_scope {
     // words; *pending is set if it may become known later.
     const char *(*look_up)(void *data, const char *function, const char *name, struct expression_number *number,
                            bool *pending);
+    bool total;     // n / 0 and n % 0 are 0, as in the tile language; otherwise an error
+    size_t *place;  // gets the byte of the text at which something is wrong; NULL: it isn't asked for
 };
 // Not ok: "usage.expression" (wrong), or "usage.pending" (a name that isn't known yet).
 struct status expression_evaluate(struct arena *arena, const char *text, const struct expression_scope *scope,

@@ -4,6 +4,7 @@
 //   sum     = product { ("+" | "-") product }
 //   product = factor { ("*" | "/" | "%") factor }
 //   factor  = "-" factor | "(" sum ")" | NUMBER | NAME | NAME "(" NAME ")"
+//           | ("min" | "max" | "cdiv" | "next_pow2") "(" sum { "," sum } ")"
 //
 // Integers stay integers and must not overflow; their division rounds towards zero, as in the tile language.
 #include <ctype.h>
@@ -21,10 +22,12 @@ struct reader {
     const struct expression_scope *scope;
     struct status status;  // the first failure
     int depth;
+    const char *token;     // the name read last, in the text
 };
 
 static struct expression_number fail(struct reader *reader, const char *why)
 {
+    if (reader->status.ok && reader->scope->place) *reader->scope->place = (size_t)((reader->token ? reader->token : reader->at) - reader->text);
     if (reader->status.ok)
         reader->status = status_failed(reader->arena, "usage.expression", "in '%s': %s", reader->text, why);
     return (struct expression_number){0};
@@ -46,7 +49,7 @@ static bool take(struct reader *reader, char symbol)
 static const char *take_name(struct reader *reader)
 {
     peek(reader);
-    const char *begin = reader->at;
+    const char *begin = reader->token = reader->at;
     while (isalnum((unsigned char)*reader->at) || *reader->at == '_') reader->at++;
     return arena_copy(reader->arena, begin, (size_t)(reader->at - begin));
 }
@@ -85,7 +88,7 @@ static struct expression_number look_up(struct reader *reader, const char *funct
     struct expression_number number = {0};
     bool pending = false;
     const char *why = reader->scope->look_up(reader->scope->data, function, name, &number, &pending);
-    if (!why) return number;
+    if (!why) return reader->token = NULL, number;
     bool first = reader->status.ok;
     fail(reader, why);
     if (first && pending) reader->status.code = "usage.pending";
@@ -93,16 +96,76 @@ static struct expression_number look_up(struct reader *reader, const char *funct
 }
 
 static struct expression_number read_sum(struct reader *reader);
+static struct expression_number combine(struct reader *reader, char operator, struct expression_number a,
+                                        struct expression_number b);
+
+// ---------------------------------------------------------------------------------------------- functions
+
+static struct expression_number least(struct reader *reader, struct expression_number a, struct expression_number b)
+{
+    (void)reader;
+    return b.number < a.number || (!a.floating && !b.floating && b.integer < a.integer) ? b : a;
+}
+
+static struct expression_number greatest(struct reader *reader, struct expression_number a, struct expression_number b)
+{
+    (void)reader;
+    return b.number > a.number || (!a.floating && !b.floating && b.integer > a.integer) ? b : a;
+}
+
+// The quotient, rounded up.
+static struct expression_number divide_up(struct reader *reader, struct expression_number a, struct expression_number b)
+{
+    struct expression_number quotient = combine(reader, '/', a, b), rest = combine(reader, '%', a, b);
+    if (a.floating || b.floating) return floating(ceil(quotient.number));
+    return integer(quotient.integer + (rest.integer != 0 && (rest.integer < 0) == (b.integer < 0)));
+}
+
+static struct expression_number next_power(struct reader *reader, struct expression_number a)
+{
+    int64_t power = 1;
+    if (a.floating) return fail(reader, "next_pow2 takes an integer");
+    while (power < a.integer)
+        if (__builtin_mul_overflow(power, 2, &power)) return fail(reader, "the result does not fit 64 bits");
+    return integer(power);
+}
+
+static const struct {
+    const char *name;
+    struct expression_number (*two)(struct reader *reader, struct expression_number a, struct expression_number b);
+} functions[] = {{"min", least}, {"max", greatest}, {"cdiv", divide_up}, {"next_pow2", NULL}};
+
+// Behind the bracket. False: it is none of these.
+static bool read_call(struct reader *reader, const char *name, struct expression_number *result)
+{
+    size_t i = 0;
+    while (i < sizeof functions / sizeof *functions && strcmp(functions[i].name, name) != 0) i++;
+    if (i == sizeof functions / sizeof *functions) return false;
+    struct expression_number a = read_sum(reader);
+    if (functions[i].two) {
+        if (!take(reader, ',')) return *result = fail(reader, arena_printf(reader->arena, "%s takes two numbers", name)), true;
+        struct expression_number b = read_sum(reader);
+        *result = reader->status.ok ? functions[i].two(reader, a, b) : a;
+    } else {
+        *result = reader->status.ok ? next_power(reader, a) : a;
+    }
+    if (!take(reader, ')')) *result = fail(reader, "a ')' is missing");
+    return true;
+}
 
 static struct expression_number read_name(struct reader *reader)
 {
+    struct expression_number result;
     const char *name = take_name(reader);
-    if (strcmp(name, "inf") == 0) return floating(INFINITY);
-    if (strcmp(name, "nan") == 0) return floating(NAN);
+    if (strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0) return reader->token = NULL, floating(*name == 'i' ? INFINITY : NAN);
     if (!take(reader, '(')) return look_up(reader, NULL, name);
+    const char *token = reader->token;
+    reader->token = NULL;
+    if (read_call(reader, name, &result)) return result;
     const char *of = take_name(reader);
     if (!*of || !take(reader, ')'))
         return fail(reader, arena_printf(reader->arena, "%s( ) takes the name of one argument", name));
+    reader->token = token;
     return look_up(reader, name, of);
 }
 
@@ -141,6 +204,7 @@ static struct expression_number read_factor(struct reader *reader)
 static struct expression_number combine(struct reader *reader, char operator, struct expression_number a,
                                         struct expression_number b)
 {
+    reader->token = NULL;
     if (!reader->status.ok) return (struct expression_number){0};
     if (a.floating || b.floating) {
         double x = a.number, y = b.number;
@@ -153,7 +217,7 @@ static struct expression_number combine(struct reader *reader, char operator, st
     if (operator == '-') overflow = __builtin_sub_overflow(x, y, &value);
     if (operator == '*') overflow = __builtin_mul_overflow(x, y, &value);
     if (operator == '/' || operator == '%') {
-        if (y == 0) return fail(reader, "it divides by 0");
+        if (y == 0) return reader->scope->total ? integer(0) : fail(reader, "it divides by 0");
         overflow = y == -1 && x == INT64_MIN;
         if (!overflow) value = operator == '/' ? x / y : x % y;
     }

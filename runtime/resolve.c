@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which config wins: an explicit one, then the best known one of the cache, then that of a heuristic, then the default.
-// Nothing is searched for unless an effort is asked for; then only what was searched for as thoroughly is taken from the
-// cache.
-#include <cjson/cJSON.h>
+// Which config wins: an explicit one, or the one that a dispatch file has for the shape, then the best known one of the
+// cache, then that of a heuristic, then the default. Nothing is searched for unless an effort is asked for; then only what
+// was searched for as thoroughly is taken from the cache.
 #include <string.h>
 
 #include "runtime/cuda.h"
+#include "runtime/dispatch.h"
 #include "runtime/heuristic.h"
 #include "runtime/runtime.h"
 
 const char *config_origin_name(enum config_origin origin)
 {
-    static const char *const names[] = {"file", "cache", "search", "heuristic", "default"};
+    static const char *const names[] = {"file", "dispatch", "cache", "search", "heuristic", "default"};
     return names[origin];
 }
 
 // ---------------------------------------------------------------------------------------------- explicit
 
-// A dispatch file is an object with several configs; a config has no such key.
-static bool is_dispatch(const struct source *source)
-{
-    cJSON *root = cJSON_ParseWithLength(source->text, source->length);
-    bool found = cJSON_HasObjectItem(root, "configs");
-    cJSON_Delete(root);
-    return found;
-}
-
 static struct status take_file(struct arena *arena, const struct resolve_request *request, struct resolved *resolved)
 {
-    const char *reason = NULL;
-    const struct source *source = source_read(arena, request->path, &reason);
-    if (source && is_dispatch(source))
-        return status_failed(arena, "config.dispatch", "%s: this is a dispatch file; a file of several configs can't be used yet, only one config",
-                             request->path);
     resolved->origin = CONFIG_FROM_FILE;
     resolved->label = request->path;
     return config_load(arena, request->kernel, request->path, &resolved->config);
@@ -78,6 +64,31 @@ static struct status take_cached(struct arena *arena, const struct resolve_reque
     }
     if (settings->assert_hit) return config_cache_miss(arena, request->session, &key, &wanted);
     return wanted.seconds > 0 && request->tune ? search(arena, request, resolved) : STATUS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- dispatch files
+
+// The config that is known for the key's value, else, for the first call that has it, the fastest of the listed ones.
+static struct status take_dispatch(struct arena *arena, const struct resolve_request *request, const struct source *source,
+                                   struct resolved *resolved)
+{
+    struct dispatch *dispatch = NULL;
+    struct config_key plain, key;
+    struct config_entry entry;
+    const char *value = NULL;
+    struct status status = dispatch_parse(arena, request->kernel, source, &dispatch);
+    if (status.ok) status = dispatch_value(arena, dispatch, request->kernel, request->bindings, &value);
+    if (status.ok) status = resolve_key(arena, request, &plain);
+    if (!status.ok) return status;
+    key = dispatch_key(arena, dispatch, request->kernel, &plain, value);
+    resolved->origin = CONFIG_FROM_DISPATCH;
+    resolved->label = arena_printf(arena, "%s, %s = %s", source->path, dispatch->key, value);
+    if (config_cache_find(arena, request->session, request->kernel, &key, NULL, &entry)) return resolved->config = entry.config, STATUS_OK;
+    if (request->session->settings.assert_hit) return config_cache_miss(arena, request->session, &key, NULL);
+    if (!request->time)
+        return status_failed(arena, "search.untimed", "%s: which config is the fastest for %s = %s isn't known yet, and can't be found out here; "
+                             "`tilec run` with this file does", source->path, dispatch->key, value);
+    return request->time(request->tune_data, arena, request->kernel, dispatch, &key, &resolved->config);
 }
 
 // ---------------------------------------------------------------------------------------------- default
@@ -137,6 +148,9 @@ struct status resolve_config(struct arena *arena, const struct resolve_request *
     bool asked = settings->effort > EFFORT_NONE, reads = !settings->skip && !settings->force && settings->kind != CACHE_AOT;
     const char *target = NULL;
     *resolved = (struct resolved){.origin = CONFIG_DEFAULT, .label = "default"};
+    const char *reason = NULL;
+    const struct source *source = request->path ? source_read(arena, request->path, &reason) : NULL;
+    if (source && dispatch_is(source)) return take_dispatch(arena, request, source, resolved);
     if (request->path) return take_file(arena, request, resolved);
     struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, &target, resolved) : STATUS_OK;
     if (status.ok && !resolved->config && !request->edited) status = take_heuristic(arena, request, target, resolved);

@@ -56,6 +56,11 @@ struct tune_for_run {
     const struct tilec_run_options *options;
 };
 struct status tune_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, struct config **config);
+// Times the configs of a dispatch file, as resolve_request.time wants it; `data` likewise.
+struct dispatch;
+struct config_key;
+struct status time_for_run(void *data, struct arena *arena, const struct ir_kernel *kernel, const struct dispatch *dispatch,
+                           const struct config_key *key, struct config **config);
 
 // What the options of running and timing ask to be bound (data.h has the type).
 struct bind_request run_bind_request(const tilec_program *program, const struct tilec_run_options *options);

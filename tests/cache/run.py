@@ -178,9 +178,6 @@ def test_order():
     check(kept.code == 0 and edited.code == 0 and edited.origin == "default", "an edited text runs as the default config's", edited)
     reference = run("--device", "reference")
     check(reference.code == 0 and "config" not in reference.json, "the reference evaluator has none", reference)
-    write("dispatch.json", '{"key": "next_pow2(nnz)", "configs": [{}, {}]}')
-    dispatch = run("--config", "dispatch.json")
-    check(dispatch.code == 1 and "config.dispatch" in dispatch.err and "can't be used yet" in dispatch.err, "a dispatch file is refused in words", dispatch)
 
 
 def test_bench():

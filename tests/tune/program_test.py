@@ -185,6 +185,71 @@ def test_effort(tap):
     tap.check(" full  up " in listed.stdout, "the list says how it was found", [listed.stdout])
 
 
+def test_dispatch(tap):
+    """The first run with each value of the key times the listed configs, checked, and keeps the fastest."""
+    place = Place()
+    small = small_kernel(place)[:3]
+    (place.path / "more").mkdir()
+    (place.path / "more/narrow.json").write_text(json.dumps({"format": 1, "axes": {"t": {"block": 64, "warps": 1}}}))
+    listed = {"format": 1, "kernel": "up", "key": "next_pow2(n)", "configs": [bare, "more/narrow.json", {"format": 1, "peel": False}]}
+    path = place.path / "dispatch.json"
+
+    def run(n, *words, key=None, faults="", command="run", **environment):
+        path.write_text(json.dumps({**listed, "key": key or listed["key"]}, indent=1))
+        done = subprocess.run([str(tilec), command, *small, "--dim", f"n={n}", "--config", str(path), "--json", *words], text=True,
+                              capture_output=True, cwd=place.path, env={**place.environment, "TILEC_WORKER": str(fake),
+                                                                        "TILEC_TEST_FAULTS": faults, **environment})
+        answer = json.loads(done.stdout) if done.returncode == 0 else {}
+        if command == "bench":
+            return done, answer.get("results", [{}])[0].get("config")
+        return done, answer.get("config", {}).get("name")
+
+    def check(name, got, wanted):
+        done, chosen = got
+        tap.check(done.returncode == 0 and chosen == wanted, name, [str(chosen), done.stderr])
+
+    # The fake says that the first config is the fastest. Where it is wrong, the third is; the second can't be lowered.
+    key = f"{path}, next_pow2(n) = 128"
+    check("the first run of a key times the listed configs", run(100, faults="wl."), key)
+    nobody = {"TILEC_WORKER": "/nonexistent"}
+    check("the second one knows the answer", run(70, **nobody), key)
+    done, chosen = run(100, "--runs", "1", command="bench", **nobody)
+    tap.check(chosen and chosen["peel"] is False, "which is the fastest of those that are right", [str(chosen), done.stderr])
+    missed, _ = run(200, **nobody)
+    tap.check(missed.returncode == 3, "another value of the key has to be timed", [str(missed.returncode), missed.stderr])
+    check("and is, by itself", run(200), f"{path}, next_pow2(n) = 256")
+    _, chosen = run(200, "--runs", "1", command="bench", **nobody)
+    tap.check(chosen and chosen["peel"] is True, "another config may be the fastest there", [str(chosen)])
+    missed, _ = run(1000, "--assert-cache-hit")
+    tap.check(missed.returncode == 4 and "shape: next_pow2(n) = 1024" in missed.stderr, "an asserted hit says which value has none", [missed.stderr])
+    none, _ = run(1000, faults="wlc")
+    tap.check(none.returncode == 4 and "search.none" in none.stderr, "4 where none of them is ok", [none.stderr])
+    check("as in the language, n / 0 is 0", run(100, key="min(n, 512) / (n - 100) + cdiv(n, 3) % 7"),
+          f"{path}, min(n, 512) / (n - 100) + cdiv(n, 3) % 7 = 6")
+    for entry in (place.path / "cache/configs").iterdir():
+        entry.write_bytes(entry.read_bytes()[:100])
+    again, _ = run(100, **nobody)
+    tap.check(again.returncode == 3 and "warning[cache.entry]" in again.stderr, "a damaged answer is a miss", [again.stderr])
+    for text, complaint in (("next_pow2(m)", ":4:20: in 'next_pow2(m)': there is no dimension or scalar 'm' (there are: n)"),
+                            ("longest(n)", ":4:10: in 'longest(n)': there is no function 'longest'"), ("n +", ":4:13: in 'n +'"),
+                            ("min(n)", ":4:15: in 'min(n)': min takes two numbers")):
+        done, _ = run(100, key=text)
+        tap.check(done.returncode == 1 and complaint in done.stderr, f"the key {text} is refused with its place", [done.stderr])
+    for change, complaint in (({"configs": []}, "1 to 1000 configs"), ({"configs": [17]}, "configs[0]: "), ({"extra": 1}, "extra: no such key"),
+                              ({"kernel": "down"}, "another one than up"), ({"format": 2}, "format 1 only"), ({"key": ""}, "key: wants"),
+                              ({"configs": ["none.json"]}, "none.json")):
+        before = dict(listed)
+        listed.update(change)
+        done, _ = run(100, key=change.get("key"))
+        if change.get("key") == "":
+            path.write_text(json.dumps({**listed, "key": ""}))
+            done = subprocess.run([str(tilec), "run", *small, "--dim", "n=9", "--config", str(path)], capture_output=True, text=True,
+                                  env=place.environment)
+        listed.clear()
+        listed.update(before)
+        tap.check(done.returncode in (1, 2) and complaint in done.stderr, f"a dispatch file with {change} is refused", [str(done.returncode), done.stderr])
+
+
 def test_in_place(tap):
     place = Place()
     (place.path / "up.tile").write_text(in_place)
@@ -431,9 +496,10 @@ class Quiet(Tap):
 
 def main():
     tap = Quiet()
-    for test in (test_list, test_search, test_second, test_effort, test_in_place, test_nothing_works, test_judgement, test_from_cache, test_memory,
-                 test_terminal, test_own_worker, test_journal, test_hanging_compiler, test_interrupt, test_interrupted_best, test_budget,
-                 test_killed_workers, test_usage):
+    tests = [test_list, test_search, test_second, test_effort, test_dispatch, test_in_place, test_nothing_works, test_judgement,
+             test_from_cache, test_memory, test_terminal, test_own_worker, test_journal, test_hanging_compiler, test_interrupt,
+             test_interrupted_best, test_budget, test_killed_workers, test_usage]
+    for test in tests:
         test(tap)
     if len(sys.argv) > 6:
         test_cuda(tap)
