@@ -137,12 +137,56 @@ static void write_specialization(struct emitter *emitter) {
     line(emitter, "// %s%s%s", text, *text ? "; " : "", width);
 }
 
-static void write_preface(struct emitter *emitter, const char *version) {
+// "f32[nnz, M] x, i64[B + 1] offsets -> f32[B, M] out"
+static void write_parameters(struct emitter *emitter) {
+    const struct ir_kernel *kernel = emitter->kernel;
+    const char *in = "", *out = "";
+    for (int p = 0; p < kernel->param_count; p++) {
+        const struct ir_param *param = &kernel->params[p];
+        if (param->kind == PARAM_WORKSPACE || (param->optional && !param->present))
+            continue;
+        const char *extents = "";
+        for (int i = 0; i < param->rank; i++)
+            extents = print(emitter, "%s%s%s", extents, i ? ", " : "",
+                            comment_text(emitter, param->extent_text[i], strlen(param->extent_text[i])));
+        const char **list = param->kind == PARAM_OUT ? &out : &in;
+        *list = print(emitter, "%s%s%s: %s%s%s%s%s", *list, **list ? ", " : "", param->name,
+                      param->kind == PARAM_INOUT ? "inout " : "", ir_type_name(param->type), param->rank ? "[" : "",
+                      extents, param->rank ? "]" : "");
+    }
+    line(emitter, "// (%s)%s%s", in, *out ? " -> " : "", out);
+}
+
+// What whoever launches these functions has to see to; tilec's own launchers do.
+static void write_demands(struct emitter *emitter, const struct launch_plan *plan) {
+    const char *text = "tensors are dense";
+    if (!emitter->lowered->options.index64)
+        text = print(emitter, "%s, extents and counts of elements at most 2^31 - 2^20", text);
+    for (int p = 0; p < emitter->kernel->param_count; p++) {
+        const struct ir_param *param = &emitter->kernel->params[p];
+        if ((emitter->aligned >> p & 1) && param->kind != PARAM_WORKSPACE)
+            text = print(emitter, "%s, %s at a multiple of 16 bytes", text, param->name);
+        if (emitter->lowered->ascending >> p & 1)
+            text = print(emitter, "%s, %s ascends", text, param->name);
+    }
+    line(emitter, "// wants: %s", text);
+    if (plan->kernel_count < 2)
+        return;
+    text = plan->kernels[0].name;
+    for (int i = 1; i < plan->kernel_count; i++)
+        text = print(emitter, "%s, %s", text, plan->kernels[i].name);
+    line(emitter, "// launches, in this order: %s", text);
+}
+
+static void write_preface(struct emitter *emitter, const char *version, const struct launch_plan *plan) {
     const char *file = file_name(emitter->kernel);
     line(emitter, "// %s from %s, compiled by tilec %s", emitter->kernel->name,
          comment_text(emitter, file, strlen(file)), version);
+    write_parameters(emitter);
     write_specialization(emitter);
     write_config(emitter);
+    if (emitter->cuda)
+        write_demands(emitter, plan);
     line(emitter, "%s", "");
     if (emitter->cuda)
         return;
@@ -222,7 +266,7 @@ struct emitted *emit(struct arena *arena, const struct lowered *lowered, const c
     if (!emitter.status.code)
         write_functions(&emitter, &emitted->plan);
     emitter.out = &whole;
-    write_preface(&emitter, version);
+    write_preface(&emitter, version, &emitted->plan);
     write_helpers(&emitter);
     text_add_bytes(&whole, functions.data ? functions.data : "", functions.length);
     emitted->length = whole.length;

@@ -216,10 +216,16 @@ static bool feeds_vector_store(struct emitter *emitter, const struct group *grou
     return false;
 }
 
+// A value that another type is made of keeps its name, and says the type: length_i32.
 static const char *name_for(struct emitter *emitter, const struct ir_value *value) {
-    const struct ir_value *named = value;
-    while (!named->name && !named->region && (named->def->code == OP_CAST || named->def->code == OP_CLAMP))
-        named = named->def->operands[0];
+    const struct ir_value *named = value, *origin = value;
+    while (!origin->region && (origin->def->code == OP_CAST || origin->def->code == OP_CLAMP)) {
+        origin = origin->def->operands[0];
+        named = named->name ? named : origin;
+    }
+    bool same = named->name && origin->name && !strcmp(origin->name, named->name);
+    if (same && origin->type != value->type)
+        return unique_name(emitter, print(emitter, "%s_%s", named->name, ir_type_name(value->type)));
     if (named->name)
         return unique_name(emitter, named->name);
     if (value->type == TYPE_BOOL)

@@ -1,8 +1,10 @@
 // jagged_dense_add from jagged_dense_add.tile, compiled by tilec 0.1.0
+// (x: bf16[nnz], offsets: i64[B + 1], y: bf16[B, N]) -> out: bf16[B, N]
 // T = bf16, I = i64, N = 64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tn: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   grid tn, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, y at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -54,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(32) jagged_dense_add(const unsigned
     // 15: let start = offsets[tb];
     // 16: let length = offsets[tb + 1] - start;
     const long long start = offsets[tb];
-    const int length = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
+    const int length_i32 = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     // 17: for tn in tile(N) {
     // 18: out[tb, tn] = y[tb, tn] + (tn < length ? x[start + tn] : 0);
     float v_2[8];
@@ -64,11 +66,11 @@ extern "C" __global__ void __launch_bounds__(32) jagged_dense_add(const unsigned
     for (int tn_i = 0; tn_i < 8; ++tn_i) {
         v_2[tn_i] = v[tn_i];
     }
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     float v_3[8];
     #pragma unroll
     for (int tn_i = 0; tn_i < 8; ++tn_i) {
-        v_3[tn_i] = tn + tn_i < length ? tile_bf16_load(x[start_2 + (tn + tn_i)]) : 0.0f;
+        v_3[tn_i] = tn + tn_i < length_i32 ? tile_bf16_load(x[start_i32 + (tn + tn_i)]) : 0.0f;
     }
     float v_4[8];
     #pragma unroll

@@ -1,4 +1,5 @@
 // jagged_hstu_attention from jagged_hstu_attention.tile, compiled by tilec 0.1.0
+// (q: bf16[N, H, D], k: bf16[N, H, D], v: bf16[N, H, E], offsets: i64[B + 1], alpha: f32, scale: f32) -> out: bf16[N, H, E]
 // T = bf16, I = i64, D = 64, E = 64; 32-bit indices
 //   d: block 64 = vector 2 x lanes 4 x warps 1 x registers 8
 //   e: block 64 = vector 2 x lanes 4 x warps 1 x registers 8
@@ -8,6 +9,8 @@
 //   tk: block 32 = vector 2 x lanes 4 x warps 1 x registers 4
 //   tb_find: block 128 = vector 1 x lanes 32 x warps 4 x registers 1
 //   grid th, tb; strategy chunks of 64; dot mma, stages 1; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, offsets ascends, out at a multiple of 16 bytes
+// launches, in this order: jagged_hstu_attention_1, jagged_hstu_attention_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -134,17 +137,17 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
     const int th = (int)(blockIdx.x % H);
     const int tb = (int)(blockIdx.x / H);
     const long long row = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)tb] - 1LL, (long long)(B - 1)), 0LL);
-    const int row_2 = (int)row;
-    const long long start = offsets[row_2];
+    const int row_i32 = (int)row;
+    const long long start = offsets[row_i32];
     const long long begin = (tb - (start / 64LL + row)) * 64LL;
-    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    const int begin_i32 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
     // 21: let start = offsets[tb];
     // 22: let length = offsets[tb + 1] - start;
     // 23: for tq in jagged_tile(length) {
     // 24: let query = q[start + tq, th, d];
-    const long long i = begin_2 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_2 + 1] - start) : begin;
+    const long long i = begin_i32 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_i32 + 1] - start) : begin;
     const int i_2 = (int)tile_clampi_i64(i - begin, -2146435071LL, 2146435071LL);
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tq0 = 0; tq0 < i_2; tq0 += 64) {
         const int tq = tq0 + tq_t;
         int i_3[2];
@@ -156,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
         #pragma unroll
         for (int copy = 0; copy < 4; ++copy) {
             const int tq_s = thread / 8 + copy * 16, d_s = thread % 8 * 8;
-            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_2 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_2);
+            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_i32 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_2);
         }
         tile_copies_done();
         __syncthreads();
@@ -184,12 +187,12 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             #pragma unroll
             for (int copy_2 = 0; copy_2 < 2; ++copy_2) {
                 const int tk_s = thread / 8 + copy_2 * 16, d_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_2 / 8, 8) + copy_2 * 2048, k + ((start_2 + (tk0 + tk_s)) * H + th) * 64 + d_s_2, true);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_2 / 8, 8) + copy_2 * 2048, k + ((start_i32 + (tk0 + tk_s)) * H + th) * 64 + d_s_2, true);
             }
             #pragma unroll
             for (int copy_3 = 0; copy_3 < 2; ++copy_3) {
                 const int tk_s_2 = thread / 8 + copy_3 * 16, e_s = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s / 8, 8) + copy_3 * 2048, v + ((start_2 + (tk0 + tk_s_2)) * H + th) * 64 + e_s, true);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s / 8, 8) + copy_3 * 2048, v + ((start_i32 + (tk0 + tk_s_2)) * H + th) * 64 + e_s, true);
             }
             tile_copies_done();
             __syncthreads();
@@ -263,12 +266,12 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
                 const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_2 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_4);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_4);
             }
             #pragma unroll
             for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
                 const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_2 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_4);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_4);
             }
             tile_copies_done();
             __syncthreads();
@@ -341,12 +344,12 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
         for (int e_r = 0; e_r < 8; ++e_r) {
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                float acc_2[2];
+                float acc_bf16[2];
                 #pragma unroll
                 for (int e_v = 0; e_v < 2; ++e_v) {
-                    acc_2[e_v] = tile_bf16_round(acc[e_r][tq_i][e_v]);
+                    acc_bf16[e_v] = tile_bf16_round(acc[e_r][tq_i][e_v]);
                 }
-                if (tq + tq_i * 32 < i_2) tile_store_bf16x2(out + ((start_2 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_2);
+                if (tq + tq_i * 32 < i_2) tile_store_bf16x2(out + ((start_i32 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_bf16);
             }
         }
     }

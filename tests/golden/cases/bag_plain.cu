@@ -1,9 +1,11 @@
 // embedding_bag from 15_embedding_bag.tile, compiled by tilec 0.1.0
+// (table: f32[V, D], indices: i64[nnz], offsets: i64[B + 1]) -> out: f32[B, D]
 // T = f32, I = i64, D = 64, without weights; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   td: block 64 = vector 4 x lanes 16 x warps 1 x registers 1
 //   tk: block 256 = vector 1 x lanes 2 x warps 16 x registers 8
 //   grid td, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, table at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -78,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     // 10: acc += sum[tk](table[indices[start + tk], td] * w);
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 256;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     float acc[4];
     #pragma unroll
     for (int td_i = 0; td_i < 4; ++td_i) {
@@ -89,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
         long long i_2[8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            i_2[tk_i] = indices[start_2 + (tk + tk_i * 32)];
+            i_2[tk_i] = indices[start_i32 + (tk + tk_i * 32)];
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
@@ -107,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
         long long i_3[8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_2 + (tk_2 + tk_i * 32)] : 0LL;
+            i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_i32 + (tk_2 + tk_i * 32)] : 0LL;
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {

@@ -1,9 +1,11 @@
 // embedding_bag from 15_embedding_bag.tile, compiled by tilec 0.1.0
+// (table: f32[V, D], indices: i64[nnz], offsets: i64[B + 1], weights: f32[nnz]) -> out: f32[B, D]
 // T = f32, I = i64, D = 64, with weights; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   td: block 64 = vector 1 x lanes 1 x warps 16 x registers 4
 //   tk: block 128 = vector 1 x lanes 32 x warps 1 x registers 4
 //   grid td, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -37,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
     // 9: let w = has(weights) ? weights[start + tk] : 1;
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 128;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     float acc[4];
     #pragma unroll
     for (int td_i = 0; td_i < 4; ++td_i) {
@@ -50,8 +52,8 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
         long long i_2[4];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            w[tk_i] = weights[start_2 + (tk + tk_i * 32)];
-            i_2[tk_i] = indices[start_2 + (tk + tk_i * 32)];
+            w[tk_i] = weights[start_i32 + (tk + tk_i * 32)];
+            i_2[tk_i] = indices[start_i32 + (tk + tk_i * 32)];
         }
         #pragma unroll
         for (int td_i = 0; td_i < 4; ++td_i) {
@@ -68,8 +70,8 @@ extern "C" __global__ void __launch_bounds__(512) embedding_bag(const float *__r
         long long i_3[4];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            w_2[tk_i] = tk_2 + tk_i * 32 < i ? weights[start_2 + (tk_2 + tk_i * 32)] : 0.0f;
-            i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_2 + (tk_2 + tk_i * 32)] : 0LL;
+            w_2[tk_i] = tk_2 + tk_i * 32 < i ? weights[start_i32 + (tk_2 + tk_i * 32)] : 0.0f;
+            i_3[tk_i] = tk_2 + tk_i * 32 < i ? indices[start_i32 + (tk_2 + tk_i * 32)] : 0LL;
         }
         #pragma unroll
         for (int td_i = 0; td_i < 4; ++td_i) {

@@ -1,10 +1,12 @@
 // jagged_dense_bmm from 07_jagged_dense_bmm.tile, compiled by tilec 0.1.0
+// (x: f16[nnz, D], w: f16[B, D, K], offsets: i64[B + 1], bias: f16[B, K]) -> out: f16[nnz, K]
 // T = f16, I = i64, D = 64, K = 64, with bias; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tn: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   tr: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   td: block 64 = vector 1 x lanes 4 x warps 16 x registers 1
 //   grid tn, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, w at a multiple of 16 bytes, bias at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -123,12 +125,12 @@ extern "C" __global__ void __launch_bounds__(512) jagged_dense_bmm(const unsigne
             }
             tile_sum_many_f32(&v_6[0], 8, tile_shared, 16, 1, 8, 1);
             // 12: out[start + tr, tn] = acc;
-            float acc_2[8];
+            float acc_f16[8];
             #pragma unroll
             for (int tn_i = 0; tn_i < 8; ++tn_i) {
-                acc_2[tn_i] = tile_f16_round(acc[tn_i] + v_6[tn_i] + v_4[tn_i]);
+                acc_f16[tn_i] = tile_f16_round(acc[tn_i] + v_6[tn_i] + v_4[tn_i]);
             }
-            if ((thread & 504) == 0) tile_store_f16x8(out + i_2 * 64 + tn, acc_2);
+            if ((thread & 504) == 0) tile_store_f16x8(out + i_2 * 64 + tn, acc_f16);
         }
     }
 }

@@ -1,10 +1,12 @@
 // jagged_dense_bmm from jagged_dense_bmm.tile, compiled by tilec 0.1.0
+// (jagged: f16[L, D], offsets: i64[B + 1], dense: f16[B, D, K]) -> out: f16[L, K]
 // T = f16, I = i64, D = 34, K = 71, without bias; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tn: block 32 = vector 2 x lanes 4 x warps 2 x registers 2
 //   tl: block 32 = vector 1 x lanes 8 x warps 2 x registers 2
 //   td: block 16 = vector 2 x lanes 4 x warps 1 x registers 2
 //   grid tn, tb; strategy rows; dot mma, stages 1; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -86,16 +88,16 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm(const unsigne
     // 20: for td in tile(D) {
     // 21: acc += dot[td](jagged[start + tl, td], dense[tb, td, tn]);
     const long long start = offsets[tb];
-    const int length = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
-    const int start_2 = (int)start;
-    for (int tl0 = 0; tl0 < length; tl0 += 32) {
+    const int length_i32 = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
+    const int start_i32 = (int)start;
+    for (int tl0 = 0; tl0 < length_i32; tl0 += 32) {
         const int tl = tl0 + tl_t;
         bool inside_2[2];
         int i[2];
         #pragma unroll
         for (int tl_i = 0; tl_i < 2; ++tl_i) {
-            inside_2[tl_i] = tl + tl_i * 16 < length;
-            i[tl_i] = start_2 + (tl + tl_i * 16);
+            inside_2[tl_i] = tl + tl_i * 16 < length_i32;
+            i[tl_i] = start_i32 + (tl + tl_i * 16);
         }
         float acc[2][2][2];
         #pragma unroll
@@ -113,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm(const unsigne
             #pragma unroll
             for (int copy = 0; copy < 2; ++copy) {
                 const int tl_s = thread / 8 + copy * 16, td_s = thread % 8 * 2;
-                tile_copy_4(tiles + tile_cell(thread / 8, td_s / 8, 2) + copy * 512 + td_s % 8 * 2, jagged + (start_2 + (tl0 + tl_s)) * 34 + (td0 + td_s), tl0 + tl_s < length);
+                tile_copy_4(tiles + tile_cell(thread / 8, td_s / 8, 2) + copy * 512 + td_s % 8 * 2, jagged + (start_i32 + (tl0 + tl_s)) * 34 + (td0 + td_s), tl0 + tl_s < length_i32);
             }
             #pragma unroll
             for (int copy_2 = 0; copy_2 < 4; ++copy_2) {
@@ -147,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm(const unsigne
             #pragma unroll
             for (int copy_3 = 0; copy_3 < 2; ++copy_3) {
                 const int tl_s_2 = thread / 8 + copy_3 * 16, td_s_3 = thread % 8 * 2;
-                tile_copy_4(tiles + tile_cell(thread / 8, td_s_3 / 8, 2) + copy_3 * 512 + td_s_3 % 8 * 2, jagged + (start_2 + (tl0 + tl_s_2)) * 34 + (td0_2 + td_s_3), tl0 + tl_s_2 < length && td0_2 + td_s_3 < 34);
+                tile_copy_4(tiles + tile_cell(thread / 8, td_s_3 / 8, 2) + copy_3 * 512 + td_s_3 % 8 * 2, jagged + (start_i32 + (tl0 + tl_s_2)) * 34 + (td0_2 + td_s_3), tl0 + tl_s_2 < length_i32 && td0_2 + td_s_3 < 34);
             }
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 4; ++copy_4) {

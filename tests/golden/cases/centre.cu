@@ -1,8 +1,11 @@
 // centre from constructs.tile, compiled by tilec 0.1.0
+// (x: f32[nnz], offsets: i64[B + 1]) -> mean: f32[B], out: f32[nnz]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 8 = vector 1 x lanes 1 x warps 8 x registers 1
 //   tk: block 256 = vector 1 x lanes 32 x warps 1 x registers 8
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
+// launches, in this order: centre_1, centre_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -39,15 +42,15 @@ extern "C" __global__ void __launch_bounds__(256) centre_1(const float *__restri
     const bool inside = tb < B;
     const long long start = inside ? offsets[tb] : 0LL;
     const long long length = (inside ? offsets[tb + 1] : 0LL) - start;
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    int i = inside ? length_2 : (-2147483647 - 1);
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    int i = inside ? length_i32 : (-2147483647 - 1);
     float total = 0.0f;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < i; tk0 += 256) {
         const int tk = tk0 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            total += inside && tk + tk_i * 32 < length_2 ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+            total += inside && tk + tk_i * 32 < length_i32 ? x[start_i32 + (tk + tk_i * 32)] : 0.0f;
         }
     }
     // 14: mean[tb] = total / accum(T)(max(length, 1));
@@ -72,18 +75,18 @@ extern "C" __global__ void __launch_bounds__(256) centre_2(const float *__restri
     const long long start = inside ? offsets[tb] : 0LL;
     const int i = (int)tile_clampi_i64((inside ? offsets[tb + 1] : 0LL) - start, -2146435071LL, 2146435071LL);
     int i_2 = inside ? i : (-2147483647 - 1);
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
         const int tk = tk0 + tk_t;
         float v[8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            v[tk_i] = inside && tk + tk_i * 32 < i ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+            v[tk_i] = inside && tk + tk_i * 32 < i ? x[start_i32 + (tk + tk_i * 32)] : 0.0f;
         }
         const float v_2 = inside && tk0 < i ? mean[tb] : 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            if (inside && tk + tk_i * 32 < i) out[start_2 + (tk + tk_i * 32)] = v[tk_i] - v_2;
+            if (inside && tk + tk_i * 32 < i) out[start_i32 + (tk + tk_i * 32)] = v[tk_i] - v_2;
         }
     }
 }

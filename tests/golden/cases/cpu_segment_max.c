@@ -1,4 +1,5 @@
 // segment_max from 13_segment_max_argmax.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> top: f32[B, M], at: i64[B, M]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
@@ -47,13 +48,13 @@ static void segment_max_block(const long long block, const float *restrict x, co
     float best[32];
     bool inside_3[32];
     bool inside_4[32];
-    long long pick[32];
+    long long pick_i64[32];
     for (int tm_i = 0; tm_i < 32; ++tm_i) {
         inside_2[tm_i] = tm0 + tm_i < M;
         best[tm_i] = (-__builtin_inff());
         inside_3[tm_i] = tm0 + tm_i >= 0 && inside_2[tm_i];
         inside_4[tm_i] = !inside_2[tm_i];
-        pick[tm_i] = (long long)(-1);
+        pick_i64[tm_i] = (long long)(-1);
     }
     const int i_2 = tb + 1;
     if (!(i_2 >= 0 && i_2 < i)) {
@@ -63,9 +64,9 @@ static void segment_max_block(const long long block, const float *restrict x, co
     const int i_3 = (int)tile_clampi_i64(offsets[i_2] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i_3 - i_3 % 128;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
-        long long pick_2[32];
+        long long pick[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick_2[tm_i] = tile_clampi_i64(pick[tm_i], -2146435071LL, 2146435071LL);
+            pick[tm_i] = tile_clampi_i64(pick_i64[tm_i], -2146435071LL, 2146435071LL);
         }
         long long i_4[128];
         for (int tk_i = 0; tk_i < 128; ++tk_i) {
@@ -93,7 +94,7 @@ static void segment_max_block(const long long block, const float *restrict x, co
         float best_2[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             inside_5[tm_i] = m[tm_i] > best[tm_i];
-            best_2[tm_i] = inside_5[tm_i] || (int)pick_2[tm_i] < 0 ? m[tm_i] : best[tm_i];
+            best_2[tm_i] = inside_5[tm_i] || (int)pick[tm_i] < 0 ? m[tm_i] : best[tm_i];
         }
         // 14: pick = argmax[tk](v);
         float i_5_value[32];
@@ -106,25 +107,25 @@ static void segment_max_block(const long long block, const float *restrict x, co
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 128; ++tk_i) {
-                if (inside_2[tm_i] && (inside_5[tm_i] || (int)pick_2[tm_i] < 0)) tile_argmax_f32(&i_5_value[tm_i], &i_5[tm_i], v[tm_i][tk_i], (long long)(tk0 + tk_i));
+                if (inside_2[tm_i] && (inside_5[tm_i] || (int)pick[tm_i] < 0)) tile_argmax_f32(&i_5_value[tm_i], &i_5[tm_i], v[tm_i][tk_i], (long long)(tk0 + tk_i));
             }
         }
-        long long pick_3[32];
+        long long pick_2[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick_3[tm_i] = inside_5[tm_i] || (int)pick_2[tm_i] < 0 ? i_5[tm_i] : pick[tm_i];
+            pick_2[tm_i] = inside_5[tm_i] || (int)pick[tm_i] < 0 ? i_5[tm_i] : pick_i64[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             best[tm_i] = best_2[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick[tm_i] = pick_3[tm_i];
+            pick_i64[tm_i] = pick_2[tm_i];
         }
     }
     if (tk_full < i_3) {
         const int tk0_2 = tk_full;
-        long long pick_4[32];
+        long long pick_3[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick_4[tm_i] = tile_clampi_i64(pick[tm_i], -2146435071LL, 2146435071LL);
+            pick_3[tm_i] = tile_clampi_i64(pick_i64[tm_i], -2146435071LL, 2146435071LL);
         }
         long long i_6[128];
         for (int tk_i = 0; tk_i < 128; ++tk_i) {
@@ -149,7 +150,7 @@ static void segment_max_block(const long long block, const float *restrict x, co
         float best_3[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             inside_6[tm_i] = m_2[tm_i] > best[tm_i];
-            best_3[tm_i] = inside_6[tm_i] || (int)pick_4[tm_i] < 0 ? m_2[tm_i] : best[tm_i];
+            best_3[tm_i] = inside_6[tm_i] || (int)pick_3[tm_i] < 0 ? m_2[tm_i] : best[tm_i];
         }
         float i_7_value[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
@@ -161,18 +162,18 @@ static void segment_max_block(const long long block, const float *restrict x, co
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 128; ++tk_i) {
-                if (inside_2[tm_i] && tk0_2 + tk_i < i_3 && (inside_6[tm_i] || (int)pick_4[tm_i] < 0)) tile_argmax_f32(&i_7_value[tm_i], &i_7[tm_i], v_2[tm_i][tk_i], (long long)(tk0_2 + tk_i));
+                if (inside_2[tm_i] && tk0_2 + tk_i < i_3 && (inside_6[tm_i] || (int)pick_3[tm_i] < 0)) tile_argmax_f32(&i_7_value[tm_i], &i_7[tm_i], v_2[tm_i][tk_i], (long long)(tk0_2 + tk_i));
             }
         }
-        long long pick_5[32];
+        long long pick_4[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick_5[tm_i] = inside_6[tm_i] || (int)pick_4[tm_i] < 0 ? i_7[tm_i] : pick[tm_i];
+            pick_4[tm_i] = inside_6[tm_i] || (int)pick_3[tm_i] < 0 ? i_7[tm_i] : pick_i64[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             best[tm_i] = best_3[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            pick[tm_i] = pick_5[tm_i];
+            pick_i64[tm_i] = pick_4[tm_i];
         }
     }
     // 17: top[tb, tm] = best;
@@ -188,7 +189,7 @@ static void segment_max_block(const long long block, const float *restrict x, co
             tile_failure = "13_segment_max_argmax.tile:18: a store to at outside the tensor";
             return;
         }
-        if (inside_2[tm_i]) at[tb * M + (tm0 + tm_i)] = pick[tm_i];
+        if (inside_2[tm_i]) at[tb * M + (tm0 + tm_i)] = pick_i64[tm_i];
     }
 }
 

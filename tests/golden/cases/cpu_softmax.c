@@ -1,4 +1,5 @@
 // jagged_softmax from jagged_softmax.tile, compiled by tilec 0.1.0
+// (x: f16[nnz, M], offsets: i64[B + 1]) -> out: f16[nnz, M]
 // T = f16, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
@@ -69,44 +70,44 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     }
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 256;
-    const int start_2 = (int)start;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 256;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         // 21: let top = max(highest, max[tk](v));
-        float v[32][256];
-        float v_2[32];
+        float v_f32[32][256];
+        float v[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            v_2[tm_i] = (-__builtin_inff());
+            v[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                v[tm_i][tk_i] = (inside[tm_i] ? tile_f16_load(x[(start_2 + (tk0 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
-                v_2[tm_i] = tile_maxf(v_2[tm_i], inside[tm_i] ? v[tm_i][tk_i] : (-__builtin_inff()));
+                v_f32[tm_i][tk_i] = (inside[tm_i] ? tile_f16_load(x[(start_i32 + (tk0 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
+                v[tm_i] = tile_maxf(v[tm_i], inside[tm_i] ? v_f32[tm_i][tk_i] : (-__builtin_inff()));
             }
         }
         // 22: let base = top == -inf ? 0 : top;    // so that a tile of nothing but -inf adds 0, not NaN
         // 23: total = total * exp(highest - base) + sum[tk](exp(v - base));
         float top[32];
         float base[32];
+        float v_2[32];
+        for (int tm_i = 0; tm_i < 32; ++tm_i) {
+            top[tm_i] = tile_maxf(highest[tm_i], v[tm_i]);
+            base[tm_i] = top[tm_i] == (-__builtin_inff()) ? 0.0f : top[tm_i];
+            v_2[tm_i] = total[tm_i] * expf(highest[tm_i] - base[tm_i]);
+        }
         float v_3[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            top[tm_i] = tile_maxf(highest[tm_i], v_2[tm_i]);
-            base[tm_i] = top[tm_i] == (-__builtin_inff()) ? 0.0f : top[tm_i];
-            v_3[tm_i] = total[tm_i] * expf(highest[tm_i] - base[tm_i]);
-        }
-        float v_4[32];
-        for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            v_4[tm_i] = 0.0f;
+            v_3[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                v_4[tm_i] += inside[tm_i] ? expf(v[tm_i][tk_i] - base[tm_i]) : 0.0f;
+                v_3[tm_i] += inside[tm_i] ? expf(v_f32[tm_i][tk_i] - base[tm_i]) : 0.0f;
             }
         }
         float total_2[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            total_2[tm_i] = v_3[tm_i] + v_4[tm_i];
+            total_2[tm_i] = v_2[tm_i] + v_3[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             total[tm_i] = total_2[tm_i];
@@ -115,39 +116,39 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
             highest[tm_i] = top[tm_i];
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
-        float v_5[32][256];
-        float v_6[32];
+        float v_f32_2[32][256];
+        float v_4[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            v_6[tm_i] = (-__builtin_inff());
+            v_4[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                v_5[tm_i][tk_i] = (inside[tm_i] && tk0_2 + tk_i < length_2 ? tile_f16_load(x[(start_2 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
-                v_6[tm_i] = tile_maxf(v_6[tm_i], inside[tm_i] && tk0_2 + tk_i < length_2 ? v_5[tm_i][tk_i] : (-__builtin_inff()));
+                v_f32_2[tm_i][tk_i] = (inside[tm_i] && tk0_2 + tk_i < length_i32 ? tile_f16_load(x[(start_i32 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
+                v_4[tm_i] = tile_maxf(v_4[tm_i], inside[tm_i] && tk0_2 + tk_i < length_i32 ? v_f32_2[tm_i][tk_i] : (-__builtin_inff()));
             }
         }
         float top_2[32];
         float base_2[32];
-        float v_7[32];
+        float v_5[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            top_2[tm_i] = tile_maxf(highest[tm_i], v_6[tm_i]);
+            top_2[tm_i] = tile_maxf(highest[tm_i], v_4[tm_i]);
             base_2[tm_i] = top_2[tm_i] == (-__builtin_inff()) ? 0.0f : top_2[tm_i];
-            v_7[tm_i] = total[tm_i] * expf(highest[tm_i] - base_2[tm_i]);
+            v_5[tm_i] = total[tm_i] * expf(highest[tm_i] - base_2[tm_i]);
         }
-        float v_8[32];
+        float v_6[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            v_8[tm_i] = 0.0f;
+            v_6[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                v_8[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_2 ? expf(v_5[tm_i][tk_i] - base_2[tm_i]) : 0.0f;
+                v_6[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_i32 ? expf(v_f32_2[tm_i][tk_i] - base_2[tm_i]) : 0.0f;
             }
         }
         float total_3[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            total_3[tm_i] = v_7[tm_i] + v_8[tm_i];
+            total_3[tm_i] = v_5[tm_i] + v_6[tm_i];
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             total[tm_i] = total_3[tm_i];
@@ -162,15 +163,15 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                if (inside[tm_i]) out[(start_2 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] ? tile_f16_load(x[(start_2 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
+                if (inside[tm_i]) out[(start_i32 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] ? tile_f16_load(x[(start_i32 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_4 = tk_full;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 256; ++tk_i) {
-                if (inside[tm_i] && tk0_4 + tk_i < length_2) out[(start_2 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] && tk0_4 + tk_i < length_2 ? tile_f16_load(x[(start_2 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
+                if (inside[tm_i] && tk0_4 + tk_i < length_i32) out[(start_i32 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] && tk0_4 + tk_i < length_i32 ? tile_f16_load(x[(start_i32 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }
     }

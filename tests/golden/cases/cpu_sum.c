@@ -1,4 +1,5 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> out: f32[B, M]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
@@ -32,21 +33,21 @@ static void jagged_sum_block(const long long block, const float *restrict x, con
     }
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 128;
-    const int start_2 = (int)start;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 128;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 128; ++tk_i) {
-                acc[tm_i] += inside[tm_i] ? x[(start_2 + (tk0 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
+                acc[tm_i] += inside[tm_i] ? x[(start_i32 + (tk0 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
             }
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             for (int tk_i = 0; tk_i < 128; ++tk_i) {
-                acc[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_2 ? x[(start_2 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
+                acc[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_i32 ? x[(start_i32 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
             }
         }
     }

@@ -1,9 +1,11 @@
 // jagged_cumsum from 19_jagged_cumsum.tile, compiled by tilec 0.1.0
+// (x: f16[nnz, M], offsets: i64[B + 1]) -> out: f16[nnz, M]
 // T = f16, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 8 = vector 1 x lanes 8 x warps 1 x registers 1
 //   tk: block 32 = vector 1 x lanes 4 x warps 4 x registers 2
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -89,72 +91,72 @@ extern "C" __global__ void __launch_bounds__(128) jagged_cumsum(const unsigned s
     float carry = 0.0f;
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 32;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
         const int tk = tk0 + tk_t;
         // 9: out[start + tk, tm] = carry + cumsum[tk](v);
         // 10: carry += sum[tk](v);
-        float v[2];
-        float v_2 = 0.0f;
+        float v_f32[2];
+        float v = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            v[tk_i] = (inside ? tile_f16_load(x[(start_2 + (tk + tk_i * 16)) * M + tm]) : 0.0f);
-            v_2 += v[tk_i];
+            v_f32[tk_i] = (inside ? tile_f16_load(x[(start_i32 + (tk + tk_i * 16)) * M + tm]) : 0.0f);
+            v += v_f32[tk_i];
         }
-        v_2 = tile_sum_lanes_f32(v_2, 4, 8);
-        tile_sum_warps_f32(&v_2, 1, tile_shared, 4, 1);
-        float v_3[2];
+        v = tile_sum_lanes_f32(v, 4, 8);
+        tile_sum_warps_f32(&v, 1, tile_shared, 4, 1);
+        float v_2[2];
         {
             float carry_3 = 0.0f;
             #pragma unroll
             for (int tk_i = 0; tk_i < 2; ++tk_i) {
                 float run = 0.0f;
-                run = run + v[tk_i];
-                v_3[tk_i] = run;
+                run = run + v_f32[tk_i];
+                v_2[tk_i] = run;
                 float before = tile_scan_sum_f32(&run, tile_shared, 4, 8, 4, 1);
                 before = carry_3 + before;
-                v_3[tk_i] = before + v_3[tk_i];
+                v_2[tk_i] = before + v_2[tk_i];
                 carry_3 = carry_3 + run;
             }
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            if (inside) out[(start_2 + (tk + tk_i * 16)) * M + tm] = tile_f16_store(carry + v_3[tk_i]);
+            if (inside) out[(start_i32 + (tk + tk_i * 16)) * M + tm] = tile_f16_store(carry + v_2[tk_i]);
         }
-        const float carry_2 = carry + v_2;
+        const float carry_2 = carry + v;
         carry = carry_2;
     }
     if (tk_full < i) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        float v_4[2];
-        float v_5 = 0.0f;
+        float v_f32_2[2];
+        float v_3 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            v_4[tk_i] = (inside && tk_2 + tk_i * 16 < i ? tile_f16_load(x[(start_2 + (tk_2 + tk_i * 16)) * M + tm]) : 0.0f);
-            v_5 += v_4[tk_i];
+            v_f32_2[tk_i] = (inside && tk_2 + tk_i * 16 < i ? tile_f16_load(x[(start_i32 + (tk_2 + tk_i * 16)) * M + tm]) : 0.0f);
+            v_3 += v_f32_2[tk_i];
         }
-        v_5 = tile_sum_lanes_f32(v_5, 4, 8);
-        tile_sum_warps_f32(&v_5, 1, tile_shared, 4, 1);
-        float v_6[2];
+        v_3 = tile_sum_lanes_f32(v_3, 4, 8);
+        tile_sum_warps_f32(&v_3, 1, tile_shared, 4, 1);
+        float v_4[2];
         {
             float carry_5 = 0.0f;
             #pragma unroll
             for (int tk_i = 0; tk_i < 2; ++tk_i) {
                 float run_2 = 0.0f;
-                run_2 = run_2 + v_4[tk_i];
-                v_6[tk_i] = run_2;
+                run_2 = run_2 + v_f32_2[tk_i];
+                v_4[tk_i] = run_2;
                 float before_2 = tile_scan_sum_f32(&run_2, tile_shared, 4, 8, 4, 1);
                 before_2 = carry_5 + before_2;
-                v_6[tk_i] = before_2 + v_6[tk_i];
+                v_4[tk_i] = before_2 + v_4[tk_i];
                 carry_5 = carry_5 + run_2;
             }
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
-            if (inside && tk_2 + tk_i * 16 < i) out[(start_2 + (tk_2 + tk_i * 16)) * M + tm] = tile_f16_store(carry + v_6[tk_i]);
+            if (inside && tk_2 + tk_i * 16 < i) out[(start_i32 + (tk_2 + tk_i * 16)) * M + tm] = tile_f16_store(carry + v_4[tk_i]);
         }
-        const float carry_4 = carry + v_5;
+        const float carry_4 = carry + v_3;
         carry = carry_4;
     }
 }

@@ -1,10 +1,12 @@
 // doc_pool from 25_ragged_of_ragged.tile, compiled by tilec 0.1.0
+// (x: f32[tokens, M], sentences: i64[S + 1], docs: i64[B + 1]) -> out: f32[B, M]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   ts: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tw: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -71,23 +73,23 @@ extern "C" __global__ void __launch_bounds__(512) doc_pool(const float *__restri
             const int i_2 = (int)s0 + ts;
             const long long w0 = sentences[i_2];
             const long long words = sentences[i_2 + 1] - w0;
-            const int words_2 = (int)tile_clampi_i64(words, -2146435071LL, 2146435071LL);
-            const int tw_full = words_2 - words_2 % 128;
+            const int words_i32 = (int)tile_clampi_i64(words, -2146435071LL, 2146435071LL);
+            const int tw_full = words_i32 - words_i32 % 128;
             float acc = 0.0f;
-            const int w0_2 = (int)w0;
+            const int w0_i32 = (int)w0;
             for (int tw0 = 0; tw0 < tw_full; tw0 += 128) {
                 const int tw = tw0 + tw_t;
                 #pragma unroll
                 for (int tw_i = 0; tw_i < 8; ++tw_i) {
-                    acc += inside ? x[(w0_2 + (tw + tw_i * 16)) * M + tm] : 0.0f;
+                    acc += inside ? x[(w0_i32 + (tw + tw_i * 16)) * M + tm] : 0.0f;
                 }
             }
-            if (tw_full < words_2) {
+            if (tw_full < words_i32) {
                 const int tw0_2 = tw_full;
                 const int tw_2 = tw0_2 + tw_t;
                 #pragma unroll
                 for (int tw_i = 0; tw_i < 8; ++tw_i) {
-                    acc += inside && tw_2 + tw_i * 16 < words_2 ? x[(w0_2 + (tw_2 + tw_i * 16)) * M + tm] : 0.0f;
+                    acc += inside && tw_2 + tw_i * 16 < words_i32 ? x[(w0_i32 + (tw_2 + tw_i * 16)) * M + tm] : 0.0f;
                 }
             }
             // 16: top = max(top, max[ts](acc / accum(T)(max(words, 1))));

@@ -1,8 +1,11 @@
 // histogram from 24_histogram.tile, compiled by tilec 0.1.0
+// (x: f32[nnz], offsets: i32[B + 1], bins: i64, lo: f32, hi: f32) -> each: i32[B, bins], whole: i32[bins]
 // T = f32, I = i32; 32-bit indices
 //   tb: block 8 = vector 1 x lanes 1 x warps 8 x registers 1
 //   tk: block 256 = vector 1 x lanes 32 x warps 1 x registers 8
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
+// launches, in this order: histogram_fill_each, histogram_fill_whole, histogram
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -49,19 +52,19 @@ extern "C" __global__ void __launch_bounds__(256) histogram(const float *__restr
     // 9: if u >= 0 && u < 1 {
     // 10: let bin = min(i64(u * f32(bins)), bins - 1);
     const bool inside = tb < B;
-    const long long start = (long long)(inside ? offsets[tb] : 0);
-    const int i = (int)tile_clampi_i64((long long)(inside ? offsets[tb + 1] : 0) - start, -2146435071LL, 2146435071LL);
+    const long long start_i64 = (long long)(inside ? offsets[tb] : 0);
+    const int i = (int)tile_clampi_i64((long long)(inside ? offsets[tb + 1] : 0) - start_i64, -2146435071LL, 2146435071LL);
     int i_2 = inside ? i : (-2147483647 - 1);
     const float v = hi - lo;
-    const float bins_2 = (float)bins;
+    const float bins_f32 = (float)bins;
     const long long i_3 = bins - 1LL;
-    const int start_2 = (int)start;
+    const int start = (int)start_i64;
     for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
         const int tk = tk0 + tk_t;
         float v_2[8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            v_2[tk_i] = inside && tk + tk_i * 32 < i ? x[start_2 + (tk + tk_i * 32)] : 0.0f;
+            v_2[tk_i] = inside && tk + tk_i * 32 < i ? x[start + (tk + tk_i * 32)] : 0.0f;
         }
         // 11: atomic_add(each[tb, bin], 1);
         // 12: atomic_add(whole[bin], 1);
@@ -70,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(256) histogram(const float *__restr
             const float u = (v_2[tk_i] - lo) / v;
             const bool inside_2 = u >= 0.0f;
             const bool inside_3 = u < 1.0f;
-            const long long bin = tile_mini_i64(tile_f32_to_i64(u * bins_2), i_3);
+            const long long bin = tile_mini_i64(tile_f32_to_i64(u * bins_f32), i_3);
             if (inside && tk + tk_i * 32 < i && inside_2 && inside_3) tile_atomic_add_i32(each + tb * (int)bins + (int)bin, 1);
             if (inside && tk + tk_i * 32 < i && inside_2 && inside_3) tile_atomic_add_i32(whole + (int)bin, 1);
         }

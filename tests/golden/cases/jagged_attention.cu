@@ -1,4 +1,5 @@
 // jagged_attention from jagged_attention.tile, compiled by tilec 0.1.0
+// (q: f16[N, H, D], k: f16[N, H, D], v: f16[N, H, E], offsets: i64[B + 1], scale: f32) -> out: f16[N, H, E], lse: f32[N, H]
 // T = f16, I = i64, D = 32, E = 32; 32-bit indices
 //   d: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   e: block 32 = vector 1 x lanes 1 x warps 1 x registers 32
@@ -7,6 +8,7 @@
 //   tq: block 4 = vector 1 x lanes 1 x warps 4 x registers 1
 //   tk: block 4 = vector 1 x lanes 1 x warps 1 x registers 4
 //   grid th, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -65,22 +67,22 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
     // 24: let query = q[start + tq, th, d];
     const long long start = offsets[tb];
     const long long length = offsets[tb + 1] - start;
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int start_2 = (int)start;
-    for (int tq0 = 0; tq0 < length_2; tq0 += 4) {
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int start_i32 = (int)start;
+    for (int tq0 = 0; tq0 < length_i32; tq0 += 4) {
         const int tq = tq0 + tq_t;
         // 25: var highest: accum(T)[tb, th, tq] = -inf;
         // 26: var total: accum(T)[tb, th, tq] = 0;
         // 27: var acc: accum(T)[tb, th, tq, e] = 0;
         // 28: for tk in jagged_tile(tq.end) {
         // 29: let similarity = dot[d](query, k[start + tk, th, d]) * scale;
-        const bool inside = tq < length_2;
-        const int i = start_2 + tq;
+        const bool inside = tq < length_i32;
+        const int i = start_i32 + tq;
         float highest = __int_as_float((int)0xff800000);
         float total = 0.0f;
         const int i_2 = (int)tile_clampi_i64(tile_mini_i64((long long)(tq0 + 4), length), -2146435071LL, 2146435071LL);
         const int tk_full = i_2 - i_2 % 4;
-        const float query = (inside ? tile_f16_load(q[(i * H + th) * 32 + d_t]) : 0.0f);
+        const float query_f32 = (inside ? tile_f16_load(q[(i * H + th) * 32 + d_t]) : 0.0f);
         float acc[32];
         #pragma unroll
         for (int e_i = 0; e_i < 32; ++e_i) {
@@ -90,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             float v_2[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_2[tk_i] = inside ? query * tile_f16_load(k[((start_2 + (tk0 + tk_i)) * H + th) * 32 + d_t]) : 0.0f;
+                v_2[tk_i] = inside ? query_f32 * tile_f16_load(k[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + d_t]) : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -138,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_7[e_i] += inside ? weight_2[tk_i] * tile_f16_load(v[((start_2 + (tk0 + tk_i)) * H + th) * 32 + e_i]) : 0.0f;
+                    v_7[e_i] += inside ? weight_2[tk_i] * tile_f16_load(v[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + e_i]) : 0.0f;
                 }
             }
             float acc_2[32];
@@ -158,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             float v_8[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_8[tk_i] = inside && tk0_2 + tk_i < i_2 ? query * (tk0_2 + tk_i < i_2 ? tile_f16_load(k[((start_2 + (tk0_2 + tk_i)) * H + th) * 32 + d_t]) : 0.0f) : 0.0f;
+                v_8[tk_i] = inside && tk0_2 + tk_i < i_2 ? query_f32 * (tk0_2 + tk_i < i_2 ? tile_f16_load(k[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + d_t]) : 0.0f) : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -199,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_13[e_i] += inside && tk0_2 + tk_i < i_2 ? weight_4[tk_i] * (tk0_2 + tk_i < i_2 ? tile_f16_load(v[((start_2 + (tk0_2 + tk_i)) * H + th) * 32 + e_i]) : 0.0f) : 0.0f;
+                    v_13[e_i] += inside && tk0_2 + tk_i < i_2 ? weight_4[tk_i] * (tk0_2 + tk_i < i_2 ? tile_f16_load(v[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + e_i]) : 0.0f) : 0.0f;
                 }
             }
             float acc_3[32];

@@ -1,4 +1,5 @@
 // jagged_dense_bmm from jagged_dense_bmm.tile, compiled by tilec 0.1.0
+// (jagged: bf16[L, D], offsets: i64[B + 1], dense: bf16[B, D, K], bias: bf16[B, K]) -> out: bf16[L, K]
 // T = bf16, I = i64, D = 64, K = 64, with bias; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tn: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
@@ -11,6 +12,8 @@
 //   td_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tb_partial: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
 //   grid tn, tn_join, tb, tb_join; strategy chunks of 32; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, offsets ascends, dense at a multiple of 16 bytes, bias at a multiple of 16 bytes, out at a multiple of 16 bytes
+// launches, in this order: jagged_dense_bmm_1, jagged_dense_bmm_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -97,10 +100,10 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
     const int tn = tn0 + tn_t;
     const int tb = (int)(blockIdx.x / 1);
     const long long row = tile_maxi_i64(tile_mini_i64((long long)found_5[(int)tb] - 1LL, (long long)(B - 1)), 0LL);
-    const int row_2 = (int)row;
-    const long long start = offsets[row_2];
+    const int row_i32 = (int)row;
+    const long long start = offsets[row_i32];
     const long long begin = (tb - (start / 32LL + row)) * 32LL;
-    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    const int begin_i32 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
     // 16: let start = offsets[tb];
     // 17: let length = offsets[tb + 1] - start;
     // 18: for tl in jagged_tile(length) {
@@ -108,13 +111,13 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
     // 20: for td in tile(D) {
     // 21: acc += dot[td](jagged[start + tl, td], dense[tb, td, tn]);
     // 23: if has(bias) { acc += bias[tb, tn]; }
-    const int i = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 32LL, offsets[row_2 + 1] - start) : begin) - begin, -2146435071LL, 2146435071LL);
+    const int i = (int)tile_clampi_i64((begin_i32 >= 0 ? tile_mini_i64(begin + 32LL, offsets[row_i32 + 1] - start) : begin) - begin, -2146435071LL, 2146435071LL);
     const bool inside = 0 < i;
-    const int begin_3 = (int)begin;
-    const int start_2 = (int)start;
+    const int begin_i32_2 = (int)begin;
+    const int start_i32 = (int)start;
     float v_2[2];
     float v[2];
-    if (inside) tile_load_bf16x2(v, bias + row_2 * 64 + tn);
+    if (inside) tile_load_bf16x2(v, bias + row_i32 * 64 + tn);
     else tile_clear_f32x2(v);
     #pragma unroll
     for (int tn_i = 0; tn_i < 2; ++tn_i) {
@@ -127,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
             inside_2[tl_i] = tl + tl_i * 4 < i;
-            i_2[tl_i] = start_2 + (begin_3 + (tl + tl_i * 4));
+            i_2[tl_i] = start_i32 + (begin_i32_2 + (tl + tl_i * 4));
         }
         float acc[4][2];
         #pragma unroll
@@ -150,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
             #pragma unroll
             for (int td_i = 0; td_i < 16; ++td_i) {
                 float v_4[2];
-                tile_load_bf16x2(v_4, dense + (row_2 * 64 + (td0 + td_i)) * 64 + tn);
+                tile_load_bf16x2(v_4, dense + (row_i32 * 64 + (td0 + td_i)) * 64 + tn);
                 #pragma unroll
                 for (int tn_i = 0; tn_i < 2; ++tn_i) {
                     v_5[td_i][tn_i] = v_4[tn_i];
@@ -170,12 +173,12 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
         // 24: out[start + tl, tn] = acc;
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            float acc_2[2];
+            float acc_bf16[2];
             #pragma unroll
             for (int tn_i = 0; tn_i < 2; ++tn_i) {
-                acc_2[tn_i] = tile_bf16_round(acc[tl_i][tn_i] + v_2[tn_i]);
+                acc_bf16[tn_i] = tile_bf16_round(acc[tl_i][tn_i] + v_2[tn_i]);
             }
-            if (inside_2[tl_i]) tile_store_bf16x2(out + i_2[tl_i] * 64 + tn, acc_2);
+            if (inside_2[tl_i]) tile_store_bf16x2(out + i_2[tl_i] * 64 + tn, acc_bf16);
         }
     }
 }

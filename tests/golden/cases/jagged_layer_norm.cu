@@ -1,9 +1,11 @@
 // jagged_layer_norm from jagged_layer_norm.tile, compiled by tilec 0.1.0
+// (x: f16[nnz, M], offsets: i64[B + 1], eps: f32) -> out: f16[nnz, M]
 // T = f16, I = i64, M = 128; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk: block 256 = vector 1 x lanes 2 x warps 32 x registers 4
 //   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
 //   grid tb; strategy rows; peel true; late true; stream true; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -127,29 +129,29 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     const long long start = offsets[tb];
     const long long length = offsets[tb + 1] - start;
     const float count = (float)(length * 128LL);
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 256;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 256;
     float total = 0.0f;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_f16x8(v, x + (start_2 + (tk + tk_i * 64)) * 128 + tm_t);
+            tile_load_f16x8(v, x + (start_i32 + (tk + tk_i * 64)) * 128 + tm_t);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 total += v[tm_i];
             }
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_2[8];
-            if (tk_2 + tk_i * 64 < length_2) tile_load_f16x8(v_2, x + (start_2 + (tk_2 + tk_i * 64)) * 128 + tm_t);
+            if (tk_2 + tk_i * 64 < length_i32) tile_load_f16x8(v_2, x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t);
             else tile_clear_f32x8(v_2);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -173,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_3[8];
-            tile_load_f16x8(v_3, x + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm_t);
+            tile_load_f16x8(v_3, x + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 const float centred = v_3[tm_i] - mean;
@@ -181,18 +183,18 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             }
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_4 = tk_full;
         const int tk_4 = tk0_4 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_4[8];
-            if (tk_4 + tk_i * 64 < length_2) tile_load_f16x8(v_4, x + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm_t);
+            if (tk_4 + tk_i * 64 < length_i32) tile_load_f16x8(v_4, x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t);
             else tile_clear_f32x8(v_4);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 const float centred_2 = v_4[tm_i] - mean;
-                squares += tk_4 + tk_i * 64 < length_2 ? centred_2 * centred_2 : 0.0f;
+                squares += tk_4 + tk_i * 64 < length_i32 ? centred_2 * centred_2 : 0.0f;
             }
         }
     }
@@ -209,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         float v_5[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_f16x8(v_5[tk_i], x + (start_2 + (tk_5 + tk_i * 64)) * 128 + tm_t);
+            tile_load_once_f16x8(v_5[tk_i], x + (start_i32 + (tk_5 + tk_i * 64)) * 128 + tm_t);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -218,16 +220,16 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_6[tm_i] = tile_f16_round((v_5[tk_i][tm_i] - mean) * scale);
             }
-            tile_store_once_f16x8(out + (start_2 + (tk_5 + tk_i * 64)) * 128 + tm_t, v_6);
+            tile_store_once_f16x8(out + (start_i32 + (tk_5 + tk_i * 64)) * 128 + tm_t, v_6);
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_6 = tk_full;
         const int tk_6 = tk0_6 + tk_t;
         float v_7[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_6 + tk_i * 64 < length_2) tile_load_once_f16x8(v_7[tk_i], x + (start_2 + (tk_6 + tk_i * 64)) * 128 + tm_t);
+            if (tk_6 + tk_i * 64 < length_i32) tile_load_once_f16x8(v_7[tk_i], x + (start_i32 + (tk_6 + tk_i * 64)) * 128 + tm_t);
             else tile_clear_f32x8(v_7[tk_i]);
         }
         #pragma unroll
@@ -237,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_8[tm_i] = tile_f16_round((v_7[tk_i][tm_i] - mean) * scale);
             }
-            if (tk_6 + tk_i * 64 < length_2) tile_store_once_f16x8(out + (start_2 + (tk_6 + tk_i * 64)) * 128 + tm_t, v_8);
+            if (tk_6 + tk_i * 64 < length_i32) tile_store_once_f16x8(out + (start_i32 + (tk_6 + tk_i * 64)) * 128 + tm_t, v_8);
         }
     }
 }

@@ -1,9 +1,11 @@
 // jagged_softmax from jagged_softmax.tile, compiled by tilec 0.1.0
+// (x: bf16[nnz, M], offsets: i32[B + 1]) -> out: bf16[nnz, M]
 // T = bf16, I = i32, M = 128; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 128 = vector 8 x lanes 16 x warps 1 x registers 1
 //   tk: block 256 = vector 1 x lanes 2 x warps 32 x registers 4
 //   grid tm, tb; strategy rows; peel true; late true; stream true; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -157,16 +159,16 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
     // 13: for tb in tile(B) {
     // 14: let start = offsets[tb];
     // 15: let length = offsets[tb + 1] - start;
-    const long long start = (long long)offsets[tb];
-    const long long length = (long long)offsets[tb + 1] - start;
+    const long long start_i64 = (long long)offsets[tb];
+    const long long length = (long long)offsets[tb + 1] - start_i64;
     // 16: for tm in tile(M) {
     // 17: var highest: accum(T)[tb, tm] = -inf;
     // 18: var total: accum(T)[tb, tm] = 0;         // of exp(v - highest), over the tiles so far
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 256;
-    const int start_2 = (int)start;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 256;
+    const int start = (int)start_i64;
     float total[8];
     float highest[8];
     #pragma unroll
@@ -177,49 +179,49 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
         // 21: let top = max(highest, max[tk](v));
-        float v_2[4][8];
-        float v_3[8];
+        float v_f32[4][8];
+        float v_2[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_3[tm_i] = __int_as_float((int)0xff800000);
+            v_2[tm_i] = __int_as_float((int)0xff800000);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_bf16x8(v, x + (start_2 + (tk + tk_i * 64)) * 128 + tm);
+            tile_load_bf16x8(v, x + (start + (tk + tk_i * 64)) * 128 + tm);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_2[tk_i][tm_i] = v[tm_i];
-                v_3[tm_i] = tile_maxf(v_3[tm_i], v_2[tk_i][tm_i]);
+                v_f32[tk_i][tm_i] = v[tm_i];
+                v_2[tm_i] = tile_maxf(v_2[tm_i], v_f32[tk_i][tm_i]);
             }
         }
         // 22: let base = top == -inf ? 0 : top;    // so that a tile of nothing but -inf adds 0, not NaN
         // 23: total = total * exp(highest - base) + sum[tk](exp(v - base));
         float top[8];
         float base[8];
+        float v_3[8];
+        #pragma unroll
+        for (int tm_i = 0; tm_i < 8; ++tm_i) {
+            top[tm_i] = tile_maxf(highest[tm_i], v_2[tm_i]);
+            base[tm_i] = top[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : top[tm_i];
+            v_3[tm_i] = total[tm_i] * expf(highest[tm_i] - base[tm_i]);
+        }
         float v_4[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            top[tm_i] = tile_maxf(highest[tm_i], v_3[tm_i]);
-            base[tm_i] = top[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : top[tm_i];
-            v_4[tm_i] = total[tm_i] * expf(highest[tm_i] - base[tm_i]);
-        }
-        float v_5[8];
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_5[tm_i] = 0.0f;
+            v_4[tm_i] = 0.0f;
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_5[tm_i] += expf(v_2[tk_i][tm_i] - base[tm_i]);
+                v_4[tm_i] += expf(v_f32[tk_i][tm_i] - base[tm_i]);
             }
         }
         float total_2[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            total_2[tm_i] = v_4[tm_i] + v_5[tm_i];
+            total_2[tm_i] = v_3[tm_i] + v_4[tm_i];
         }
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -230,51 +232,51 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             highest[tm_i] = top[tm_i];
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        float v_7[4][8];
-        float v_8[8];
+        float v_f32_2[4][8];
+        float v_6[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_8[tm_i] = __int_as_float((int)0xff800000);
+            v_6[tm_i] = __int_as_float((int)0xff800000);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_6[8];
-            if (tk_2 + tk_i * 64 < length_2) tile_load_bf16x8(v_6, x + (start_2 + (tk_2 + tk_i * 64)) * 128 + tm);
-            else tile_clear_f32x8(v_6);
+            float v_5[8];
+            if (tk_2 + tk_i * 64 < length_i32) tile_load_bf16x8(v_5, x + (start + (tk_2 + tk_i * 64)) * 128 + tm);
+            else tile_clear_f32x8(v_5);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_7[tk_i][tm_i] = v_6[tm_i];
-                v_8[tm_i] = tile_maxf(v_8[tm_i], tk_2 + tk_i * 64 < length_2 ? v_7[tk_i][tm_i] : __int_as_float((int)0xff800000));
+                v_f32_2[tk_i][tm_i] = v_5[tm_i];
+                v_6[tm_i] = tile_maxf(v_6[tm_i], tk_2 + tk_i * 64 < length_i32 ? v_f32_2[tk_i][tm_i] : __int_as_float((int)0xff800000));
             }
         }
         float top_2[8];
         float base_2[8];
-        float v_9[8];
+        float v_7[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            top_2[tm_i] = tile_maxf(highest[tm_i], v_8[tm_i]);
+            top_2[tm_i] = tile_maxf(highest[tm_i], v_6[tm_i]);
             base_2[tm_i] = top_2[tm_i] == __int_as_float((int)0xff800000) ? 0.0f : top_2[tm_i];
-            v_9[tm_i] = total[tm_i] * expf(highest[tm_i] - base_2[tm_i]);
+            v_7[tm_i] = total[tm_i] * expf(highest[tm_i] - base_2[tm_i]);
         }
-        float v_10[8];
+        float v_8[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            v_10[tm_i] = 0.0f;
+            v_8[tm_i] = 0.0f;
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_10[tm_i] += tk_2 + tk_i * 64 < length_2 ? expf(v_7[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
+                v_8[tm_i] += tk_2 + tk_i * 64 < length_i32 ? expf(v_f32_2[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
             }
         }
         float total_3[8];
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
-            total_3[tm_i] = v_9[tm_i] + v_10[tm_i];
+            total_3[tm_i] = v_7[tm_i] + v_8[tm_i];
         }
         #pragma unroll
         for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -313,10 +315,29 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         const int tk_3 = tk0_3 + tk_t;
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
+        float v_9[4][8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            tile_load_once_bf16x8(v_9[tk_i], x + (start + (tk_3 + tk_i * 64)) * 128 + tm);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_10[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_10[tm_i] = tile_bf16_round(__expf(v_9[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+            }
+            tile_store_once_bf16x8(out + (start + (tk_3 + tk_i * 64)) * 128 + tm, v_10);
+        }
+    }
+    if (tk_full < length_i32) {
+        const int tk0_4 = tk_full;
+        const int tk_4 = tk0_4 + tk_t;
         float v_11[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_bf16x8(v_11[tk_i], x + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm);
+            if (tk_4 + tk_i * 64 < length_i32) tile_load_once_bf16x8(v_11[tk_i], x + (start + (tk_4 + tk_i * 64)) * 128 + tm);
+            else tile_clear_f32x8(v_11[tk_i]);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -325,26 +346,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_12[tm_i] = tile_bf16_round(__expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
-            tile_store_once_bf16x8(out + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm, v_12);
-        }
-    }
-    if (tk_full < length_2) {
-        const int tk0_4 = tk_full;
-        const int tk_4 = tk0_4 + tk_t;
-        float v_13[4][8];
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_4 + tk_i * 64 < length_2) tile_load_once_bf16x8(v_13[tk_i], x + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm);
-            else tile_clear_f32x8(v_13[tk_i]);
-        }
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_14[8];
-            #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_14[tm_i] = tile_bf16_round(__expf(v_13[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
-            }
-            if (tk_4 + tk_i * 64 < length_2) tile_store_once_bf16x8(out + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm, v_14);
+            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_bf16x8(out + (start + (tk_4 + tk_i * 64)) * 128 + tm, v_12);
         }
     }
 }

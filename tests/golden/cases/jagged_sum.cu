@@ -1,9 +1,11 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> out: f32[B, M]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -50,23 +52,23 @@ extern "C" __global__ void __launch_bounds__(512) jagged_sum(const float *__rest
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
     const bool inside = tm < M;
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 128;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 128;
     float acc = 0.0f;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
         const int tk = tk0 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            acc += inside ? x[(start_2 + (tk + tk_i * 16)) * M + tm] : 0.0f;
+            acc += inside ? x[(start_i32 + (tk + tk_i * 16)) * M + tm] : 0.0f;
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            acc += inside && tk_2 + tk_i * 16 < length_2 ? x[(start_2 + (tk_2 + tk_i * 16)) * M + tm] : 0.0f;
+            acc += inside && tk_2 + tk_i * 16 < length_i32 ? x[(start_i32 + (tk_2 + tk_i * 16)) * M + tm] : 0.0f;
         }
     }
     tile_sum_warps_f32(&acc, 1, tile_shared, 16, 1);

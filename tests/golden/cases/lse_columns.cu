@@ -1,9 +1,11 @@
 // lse_columns from constructs.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> out: f32[M, B]
 // M = 24; 32-bit indices
 //   m: block 32 = vector 4 x lanes 8 x warps 1 x registers 1
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk: block 512 = vector 1 x lanes 4 x warps 16 x registers 8
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -116,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
     const long long start = offsets[tb];
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 512;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     float top[4];
     float total[4];
     #pragma unroll
@@ -135,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            if (inside[0]) tile_load_f32x4(v[tk_i], x + (start_2 + (tk + tk_i * 64)) * 24 + m_t);
+            if (inside[0]) tile_load_f32x4(v[tk_i], x + (start_i32 + (tk + tk_i * 64)) * 24 + m_t);
             else tile_clear_f32x4(v[tk_i]);
             #pragma unroll
             for (int m_i = 0; m_i < 4; ++m_i) {
@@ -201,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            if (tk_2 + tk_i * 64 < i && inside[0]) tile_load_f32x4(v_5[tk_i], x + (start_2 + (tk_2 + tk_i * 64)) * 24 + m_t);
+            if (tk_2 + tk_i * 64 < i && inside[0]) tile_load_f32x4(v_5[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 24 + m_t);
             else tile_clear_f32x4(v_5[tk_i]);
             #pragma unroll
             for (int m_i = 0; m_i < 4; ++m_i) {

@@ -1,7 +1,10 @@
 // powers from constructs.tile, compiled by tilec 0.1.0
+// (x: i32[n], bytes: u8[n], steps: i64) -> out: i64[n], small: i8[n]
 // 32-bit indices
 //   t: block 256 = vector 1 x lanes 32 x warps 8 x registers 1
 //   grid t; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
+// launches, in this order: powers_fill_small, powers
 
 static __device__ __forceinline__ long long tile_mod_i64(long long a, long long b) {
     return b == 0 || b == -1 ? 0 : a % b;
@@ -37,14 +40,14 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
     const bool inside_2 = t >= 0 && inside;
     const bool inside_3 = !inside;
     const bool inside_4 = inside_3 || inside_2;
-    long long value = (long long)1;
+    long long value_i64 = (long long)1;
     for (long long i = 1LL; i < steps; ++i) {
         if (!inside_4) {
             printf("constructs.tile:44: a load from x outside the tensor\n");
             __trap();
         }
-        const long long value_2 = tile_mod_i64(value * (long long)(inside ? x[t] : 0), (i + 7LL));
-        value = value_2;
+        const long long value = tile_mod_i64(value_i64 * (long long)(inside ? x[t] : 0), (i + 7LL));
+        value_i64 = value;
     }
     // 46: if value > 100 && bytes[t] != 0 {
     // 47: out[t] = value >> 1;
@@ -52,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
     // 49: } else if value < 0 {
     // 50: out[t] = -value;
     // 52: out[t] = value | 1;
-    const int value_3 = (int)tile_clampi_i64(value, -2146435071LL, 2146435071LL);
-    const bool inside_5 = value_3 > 100;
+    const int value_i32 = (int)tile_clampi_i64(value_i64, -2146435071LL, 2146435071LL);
+    const bool inside_5 = value_i32 > 100;
     if (!(inside_3 || (!inside_5 || inside_2))) {
         printf("constructs.tile:46: a load from bytes outside the tensor\n");
         __trap();
@@ -66,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
         printf("constructs.tile:47: a store to out outside the tensor\n");
         __trap();
     }
-    if (inside_8) out[t] = tile_shr_i64(value, 1LL);
+    if (inside_8) out[t] = tile_shr_i64(value_i64, 1LL);
     if (!inside_9) {
         printf("constructs.tile:48: a load from bytes outside the tensor\n");
         __trap();
@@ -76,18 +79,18 @@ extern "C" __global__ void __launch_bounds__(256) powers(const int *__restrict__
         __trap();
     }
     if (inside_8) small[t] = (signed char)(inside_8 ? bytes[t] : 0);
-    const bool inside_10 = value_3 < 0;
+    const bool inside_10 = value_i32 < 0;
     const bool inside_11 = inside && !(inside_5 && inside_7);
     const bool inside_12 = inside_11 && inside_10;
     if (!(!inside_12 || inside_2)) {
         printf("constructs.tile:50: a store to out outside the tensor\n");
         __trap();
     }
-    if (inside_12) out[t] = -value;
+    if (inside_12) out[t] = -value_i64;
     const bool inside_13 = inside_11 && !inside_10;
     if (!(!inside_13 || inside_2)) {
         printf("constructs.tile:52: a store to out outside the tensor\n");
         __trap();
     }
-    if (inside_13) out[t] = value | 1LL;
+    if (inside_13) out[t] = value_i64 | 1LL;
 }

@@ -1,4 +1,5 @@
 // products from products.tile, compiled by tilec 0.1.0
+// (x: f16[M, K], w: f16[N, K], v: f16[N, E]) -> out: f16[M, E], y: f16[M, N]
 // T = f16, N = 32; 32-bit indices
 //   n: block 32 = vector 2 x lanes 4 x warps 1 x registers 4
 //   tm: block 32 = vector 1 x lanes 8 x warps 2 x registers 2
@@ -6,6 +7,7 @@
 //   tk: block 16 = vector 2 x lanes 4 x warps 1 x registers 2
 //   tn: block 8 = vector 2 x lanes 4 x warps 1 x registers 1
 //   grid tm; strategy rows; dot mma, stages 1; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, y at a multiple of 16 bytes
 
 static __device__ __forceinline__ int tile_cell(const int row, const int chunk, const int chunks) {
     const int turn = chunks >= 8 ? row % 8 : row / (8 / chunks) % chunks;
@@ -303,12 +305,12 @@ extern "C" __global__ void __launch_bounds__(64) products(const unsigned short *
         // 14: y[tm, tn] = sums;
         #pragma unroll
         for (int tm_i = 0; tm_i < 2; ++tm_i) {
-            float sums_3[2];
+            float sums_f16[2];
             #pragma unroll
             for (int tn_i = 0; tn_i < 2; ++tn_i) {
-                sums_3[tn_i] = tile_f16_round(sums_2[tm_i][tn_i]);
+                sums_f16[tn_i] = tile_f16_round(sums_2[tm_i][tn_i]);
             }
-            if (inside[tm_i]) tile_store_f16x2(y + (tm + tm_i * 16) * 32 + tn, sums_3);
+            if (inside[tm_i]) tile_store_f16x2(y + (tm + tm_i * 16) * 32 + tn, sums_f16);
         }
     }
 }

@@ -1,9 +1,11 @@
 // scale_rows from 39_in_place.tile, compiled by tilec 0.1.0
+// (x: inout f16[nnz, M], offsets: i64[B + 1], by: f16[B])
 // T = f16, I = i64, M = 64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk: block 256 = vector 1 x lanes 4 x warps 16 x registers 4
 //   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -61,14 +63,14 @@ extern "C" __global__ void __launch_bounds__(512) scale_rows(unsigned short *__r
     const int i = (int)tile_clampi_i64(offsets[tb + 1] - start, -2146435071LL, 2146435071LL);
     const int tk_full = i - i % 256;
     const float v = (0 < tk_full ? tile_f16_load(by[tb]) : 0.0f);
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
         float v_3[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_2[8];
-            tile_load_f16x8(v_2, x + (start_2 + (tk + tk_i * 64)) * 64 + tm_t);
+            tile_load_f16x8(v_2, x + (start_i32 + (tk + tk_i * 64)) * 64 + tm_t);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_3[tk_i][tm_i] = tile_f16_round(v_2[tm_i] * v);
@@ -77,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(512) scale_rows(unsigned short *__r
         __syncthreads();
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_store_f16x8(x + (start_2 + (tk + tk_i * 64)) * 64 + tm_t, v_3[tk_i]);
+            tile_store_f16x8(x + (start_i32 + (tk + tk_i * 64)) * 64 + tm_t, v_3[tk_i]);
         }
         __syncthreads();
     }
@@ -89,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(512) scale_rows(unsigned short *__r
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_5[8];
-            if (tk_2 + tk_i * 64 < i) tile_load_f16x8(v_5, x + (start_2 + (tk_2 + tk_i * 64)) * 64 + tm_t);
+            if (tk_2 + tk_i * 64 < i) tile_load_f16x8(v_5, x + (start_i32 + (tk_2 + tk_i * 64)) * 64 + tm_t);
             else tile_clear_f32x8(v_5);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -99,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(512) scale_rows(unsigned short *__r
         __syncthreads();
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_2 + tk_i * 64 < i) tile_store_f16x8(x + (start_2 + (tk_2 + tk_i * 64)) * 64 + tm_t, v_6[tk_i]);
+            if (tk_2 + tk_i * 64 < i) tile_store_f16x8(x + (start_i32 + (tk_2 + tk_i * 64)) * 64 + tm_t, v_6[tk_i]);
         }
         __syncthreads();
     }

@@ -1,4 +1,5 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: bf16[nnz, M], offsets: i64[B + 1]) -> out: bf16[B, M]
 // T = bf16, I = i64, M = 64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
@@ -9,6 +10,8 @@
 //   tk_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tb_partial: block 32 = vector 1 x lanes 4 x warps 2 x registers 4
 //   grid tm, tm_join, tb, tb_join; strategy chunks of 256; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, offsets ascends, out at a multiple of 16 bytes
+// launches, in this order: jagged_sum_1, jagged_sum_2, jagged_sum_3
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -179,19 +182,19 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     // 16: let length = offsets[tb + 1] - start;
     const int i = (int)tb;
     const long long row = tile_maxi_i64(tile_mini_i64((long long)found_4[i] - 1LL, (long long)(B - 1)), 0LL);
-    const int row_2 = (int)row;
-    const long long start = offsets[row_2];
+    const int row_i32 = (int)row;
+    const long long start = offsets[row_i32];
     const long long begin = (tb - (start / 256LL + row)) * 256LL;
-    const int begin_2 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
-    const long long length = offsets[row_2 + 1] - start;
+    const int begin_i32 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
+    const long long length = offsets[row_i32 + 1] - start;
     // 17: for tm in tile(M) {
     // 18: var acc: accum(T)[tb, tm] = 0;
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
-    const int i_2 = (int)tile_clampi_i64((begin_2 >= 0 ? tile_mini_i64(begin + 256LL, length) : begin) - begin, -2146435071LL, 2146435071LL);
+    const int i_2 = (int)tile_clampi_i64((begin_i32 >= 0 ? tile_mini_i64(begin + 256LL, length) : begin) - begin, -2146435071LL, 2146435071LL);
     const int tk_full = i_2 - i_2 % 32;
-    const int begin_3 = (int)begin;
-    const int start_2 = (int)start;
+    const int begin_i32_2 = (int)begin;
+    const int start_i32 = (int)start;
     float acc[8];
     #pragma unroll
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -202,7 +205,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
             float v[8];
-            tile_load_bf16x8(v, x + (start_2 + (begin_3 + (tk + tk_i * 16))) * 64 + tm);
+            tile_load_bf16x8(v, x + (start_i32 + (begin_i32_2 + (tk + tk_i * 16))) * 64 + tm);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 acc[tm_i] += v[tm_i];
@@ -215,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
         #pragma unroll
         for (int tk_i = 0; tk_i < 2; ++tk_i) {
             float v_2[8];
-            if (tk_2 + tk_i * 16 < i_2) tile_load_bf16x8(v_2, x + (start_2 + (begin_3 + (tk_2 + tk_i * 16))) * 64 + tm);
+            if (tk_2 + tk_i * 16 < i_2) tile_load_bf16x8(v_2, x + (start_i32 + (begin_i32_2 + (tk_2 + tk_i * 16))) * 64 + tm);
             else tile_clear_f32x8(v_2);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -276,10 +279,10 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *
     }
     tile_sum_warps_f32(&acc[0], 8, tile_shared, 2, 2);
     // 22: out[tb, tm] = acc;
-    float acc_2[8];
+    float acc_bf16[8];
     #pragma unroll
     for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
-        acc_2[tm_join_i] = tile_bf16_round(acc[tm_join_i]);
+        acc_bf16[tm_join_i] = tile_bf16_round(acc[tm_join_i]);
     }
-    if ((thread & 88) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_2);
+    if ((thread & 88) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_bf16);
 }

@@ -1,9 +1,11 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f16[nnz, M], offsets: i64[B + 1]) -> out: f16[B, M]
 // T = f16, I = i64, M = 256; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 256 = vector 8 x lanes 32 x warps 1 x registers 1
 //   tk: block 16 = vector 1 x lanes 1 x warps 4 x registers 4, unroll 2
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -98,9 +100,9 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned shor
     // 18: var acc: accum(T)[tb, tm] = 0;
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 16;
-    const int start_2 = (int)start;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    const int tk_full = length_i32 - length_i32 % 16;
+    const int start_i32 = (int)start;
     float acc[8];
     #pragma unroll
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -112,20 +114,20 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned shor
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_f16x8(v, x + (start_2 + (tk + tk_i * 4)) * 256 + tm);
+            tile_load_f16x8(v, x + (start_i32 + (tk + tk_i * 4)) * 256 + tm);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 acc[tm_i] += v[tm_i];
             }
         }
     }
-    if (tk_full < length_2) {
+    if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_2[8];
-            if (tk_2 + tk_i * 4 < length_2) tile_load_f16x8(v_2, x + (start_2 + (tk_2 + tk_i * 4)) * 256 + tm);
+            if (tk_2 + tk_i * 4 < length_i32) tile_load_f16x8(v_2, x + (start_i32 + (tk_2 + tk_i * 4)) * 256 + tm);
             else tile_clear_f32x8(v_2);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
@@ -135,10 +137,10 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const unsigned shor
     }
     tile_sum_many_f32(&acc[0], 8, tile_shared, 4, 1, 32, 1);
     // 22: out[tb, tm] = acc;
-    float acc_2[8];
+    float acc_f16[8];
     #pragma unroll
     for (int tm_i = 0; tm_i < 8; ++tm_i) {
-        acc_2[tm_i] = tile_f16_round(acc[tm_i]);
+        acc_f16[tm_i] = tile_f16_round(acc[tm_i]);
     }
-    if ((thread & 96) == 0) tile_store_f16x8(out + tb * 256 + tm, acc_2);
+    if ((thread & 96) == 0) tile_store_f16x8(out + tb * 256 + tm, acc_f16);
 }

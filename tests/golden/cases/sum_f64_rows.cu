@@ -1,9 +1,11 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f64[nnz, M], offsets: i64[B + 1]) -> out: f64[B, M]
 // T = f64, I = i64, M = 32; 32-bit indices
 //   tb: block 8 = vector 1 x lanes 2 x warps 4 x registers 1
 //   tm: block 32 = vector 2 x lanes 8 x warps 1 x registers 2
 //   tk: block 8 = vector 1 x lanes 2 x warps 1 x registers 4, unroll 4
 //   grid tb, tm; strategy rows; peel false; late false; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, out at a multiple of 16 bytes
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -77,9 +79,9 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const double *__res
     }
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
-    const int length_2 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    int i = inside ? length_2 : (-2147483647 - 1);
-    const int start_2 = (int)start;
+    const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
+    int i = inside ? length_i32 : (-2147483647 - 1);
+    const int start_i32 = (int)start;
     i = tile_max_lanes_i32(i, 2, 8);
     #pragma unroll 4
     for (int tk0 = 0; tk0 < i; tk0 += 8) {
@@ -97,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum(const double *__res
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
                 double v[2];
-                if (inside && tk + tk_i * 2 < length_2) tile_load_f64x2(v, x + (start_2 + (tk + tk_i * 2)) * 32 + (tm + tm_r * 16));
+                if (inside && tk + tk_i * 2 < length_i32) tile_load_f64x2(v, x + (start_i32 + (tk + tk_i * 2)) * 32 + (tm + tm_r * 16));
                 else tile_clear_f64x2(v);
                 #pragma unroll
                 for (int tm_v = 0; tm_v < 2; ++tm_v) {

@@ -1,9 +1,11 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> out: f32[B, M]
 // T = f32, I = i64; 64-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
 //   tk: block 4 = vector 1 x lanes 1 x warps 4 x registers 1
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 2
+// wants: tensors are dense
 
 static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
     float *all = (float *)shared;

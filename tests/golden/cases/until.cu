@@ -1,8 +1,10 @@
 // until from constructs.tile, compiled by tilec 0.1.0
+// (x: f32[nnz], offsets: i32[B + 1], limit: f32) -> out: f32[B], over: bool[B]
 // I = i32; 32-bit indices
 //   tb: block 8 = vector 1 x lanes 1 x warps 8 x registers 1
 //   tk: block 256 = vector 1 x lanes 32 x warps 1 x registers 8
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -82,11 +84,11 @@ extern "C" __global__ void __launch_bounds__(256) until(const float *__restrict_
     // 31: total += sum[tk](abs(x[start + tk]));
     const bool inside = tb < B;
     const float total = 0.0f;
-    const long long start = (long long)(inside ? offsets[tb] : 0);
+    const long long start_i64 = (long long)(inside ? offsets[tb] : 0);
     bool inside_2 = total < limit;
-    const int i = (int)tile_clampi_i64((long long)(inside ? offsets[tb + 1] : 0) - start, -2146435071LL, 2146435071LL);
+    const int i = (int)tile_clampi_i64((long long)(inside ? offsets[tb + 1] : 0) - start_i64, -2146435071LL, 2146435071LL);
     int i_2 = inside ? i : (-2147483647 - 1);
-    const int start_2 = (int)start;
+    const int start = (int)start_i64;
     tile_max_warps_i32(&i_2, 1, tile_shared, 8, 1);
     float total_2 = total;
     for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
@@ -97,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256) until(const float *__restrict_
         float v = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            v += fabsf(inside && tk + tk_i * 32 < i && inside_2 ? x[start_2 + (tk + tk_i * 32)] : 0.0f);
+            v += fabsf(inside && tk + tk_i * 32 < i && inside_2 ? x[start + (tk + tk_i * 32)] : 0.0f);
         }
         v = tile_sum_lanes_f32(v, 32, 1);
         const float total_3 = total_2 + v;
