@@ -188,7 +188,7 @@ tilec_result command_manual(const struct arguments *arguments)
         {"TILEC_AUTOTUNE_EFFORT", "how long to search for a config: none, quick or full"},
         {"TILEC_AUTOTUNE_BUDGET_SECONDS", "end a search after so long"},
         {"TILEC_WORKER", "the program that tune starts to compile and to time; otherwise tilec-worker beside the program"},
-        {"TILEC_NVRTC_DIR", "the folder of libnvrtc; otherwise the loader's path, the CUDA toolkit and Python environments"},
+        {"TILEC_NVRTC_DIR", "the folder of libnvrtc, or none; otherwise the loader's path, the CUDA toolkit and Python environments"},
         {"NO_COLOR", "if set, messages have no colours"},
     };
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {

@@ -35,12 +35,11 @@ struct status call_cuda_build(struct arena *arena, tilec_bound *bound, struct ca
     const struct ir_kernel *kernel = bound->kernel->ir;
     const struct cuda_request request = {
         .kernel = kernel, .config = bound->config, .bindings = open_bindings(arena, kernel), .index64 = (index & VARIANT_INDEX64) != 0,
-        .unaligned = (index & VARIANT_UNALIGNED) != 0, .checked = bound->checked, .session = &bound->session};
-    struct status status = nvrtc_open(arena, &nvrtc);
-    if (!status.ok) return status;
-    status = cuda_build(arena, &bound->device->cuda->properties, nvrtc, &request, &built);
+        .unaligned = (index & VARIANT_UNALIGNED) != 0, .checked = bound->checked, .session = &bound->session, .notes = true};
+    struct status opened = nvrtc_open(arena, &nvrtc);  // where it isn't, the cache may do
+    struct status status = cuda_build(arena, &bound->device->cuda->properties, nvrtc, &request, &built);
     nvrtc_close(nvrtc);
-    if (!status.ok) return status;
+    if (!status.ok) return !opened.ok && strcmp(status.code, opened.code) == 0 ? opened : status;
     variant->emitted = built.emitted;
     variant->binary = built.binary;
     variant->same = same_text(bound, variant);

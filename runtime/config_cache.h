@@ -83,7 +83,7 @@ struct config_device {
 };
 // Not ok: missing.…. Neither opens a context nor compiles.
 struct status config_device_cpu(struct arena *arena, struct config_device *device);
-struct status config_device_cuda(struct arena *arena, int ordinal, struct config_device *device);
+struct status config_device_cuda(struct arena *arena, int ordinal, struct cache_session *session, struct config_device *device);
 
 struct config_key_request {
     const struct config_device *device;

@@ -83,11 +83,14 @@ int nvrtc_files(struct arena *arena, const struct nvrtc *nvrtc, const char *file
     return 2;
 }
 
-static struct status describe_nvrtc(struct arena *arena, struct config_device *device)
+// Where it isn't, what the cache has was made by the one that was noted last.
+static struct status describe_nvrtc(struct arena *arena, struct cache_session *session, struct config_device *device)
 {
     struct nvrtc *nvrtc = NULL;
     int major = 0, minor = 0;
     struct status status = nvrtc_open(arena, &nvrtc);
+    const char *noted = status.ok ? NULL : cuda_noted_nvrtc(arena, session);
+    if (noted) return device->toolkit = noted, STATUS_OK;
     if (!status.ok) return status;
     nvrtc_version(nvrtc, &major, &minor);
     device->toolkit = arena_printf(arena, "NVRTC %d.%d", major, minor);
@@ -96,7 +99,7 @@ static struct status describe_nvrtc(struct arena *arena, struct config_device *d
     return STATUS_OK;
 }
 
-struct status config_device_cuda(struct arena *arena, int ordinal, struct config_device *device)
+struct status config_device_cuda(struct arena *arena, int ordinal, struct cache_session *session, struct config_device *device)
 {
     struct cuda_device *seen = NULL;
     struct status status = cuda_device_look(arena, ordinal, &seen);
@@ -109,7 +112,7 @@ struct status config_device_cuda(struct arena *arena, int ordinal, struct config
         .toolkit = "",
     };
     cuda_device_close(seen);
-    return describe_nvrtc(arena, device);
+    return describe_nvrtc(arena, session, device);
 }
 
 // ---------------------------------------------------------------------------------------------- exact builds

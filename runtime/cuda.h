@@ -217,6 +217,7 @@ struct cuda_request {
     size_t source_length;
     const char *keep;                 // a folder that gets the emitted .cu, or NULL
     struct cache_session *session;    // of the cache, or NULL
+    bool notes;                       // the cache notes which NVRTC it was, for where there is none
 };
 struct cuda_built {
     struct emitted *emitted;
@@ -225,7 +226,10 @@ struct cuda_built {
 };
 // The key of a binary in the cache: everything that it depends on. `compiler` is NVRTC's version.
 struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, struct target target, bool ptx, const char *text, size_t length);
-// Compiles built->emitted (or request->source) for a target, or takes the binary from the cache.
+// The NVRTC that a build with `notes` had last, as it stands in keys; NULL if none is noted.
+const char *cuda_noted_nvrtc(struct arena *arena, struct cache_session *session);
+// Compiles built->emitted (or request->source) for a target, or takes the binary from the cache. `nvrtc` NULL: there is
+// none; then missing.nvrtc, unless the cache has it from the NVRTC that was noted last.
 struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struct target target, bool ptx, const struct cuda_request *request,
                            struct cuda_built *built);
 // Lowers, emits, checks the limits of the device and compiles, or takes the binary from the cache.

@@ -18,6 +18,8 @@
 static struct target choose_target(const struct nvrtc *nvrtc, int sm, bool *ptx)
 {
     const int *known = NULL;
+    *ptx = false;
+    if (!nvrtc) return (struct target){.kind = TARGET_CUDA, .sm = sm};
     int count = nvrtc_architectures(nvrtc, &known), same = 0, older = 0;
     for (int i = 0; i < count; i++) {
         if (known[i] <= sm && known[i] > older) older = known[i];
@@ -36,11 +38,39 @@ struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, stru
     return cache_hash(parts, 3);
 }
 
-// "NVRTC 13.0", and in a strict cache its exact build.
+// Keys have NVRTC's version, so where it isn't, the one that filled the cache last has to be known: an entry says it.
+static struct cache_key nvrtc_key(void)
+{
+    static const char what[] = "NVRTC that made the latest binaries, tilec " TILEC_VERSION;
+    return cache_hash(&(struct cache_part){what, sizeof what - 1}, 1);
+}
+
+static void note_nvrtc(const struct cache *cache, const char *version)
+{
+    struct cache_key key = nvrtc_key();
+    struct text noted = {0};
+    bool same = cache_read(cache, &key, &noted) && noted.length == strlen(version) && memcmp(noted.data, version, noted.length) == 0;
+    text_free(&noted);
+    if (!same) cache_store(cache, &key, version, strlen(version));
+}
+
+const char *cuda_noted_nvrtc(struct arena *arena, struct cache_session *session)
+{
+    struct cache cache = cache_open_place(arena, session, CACHE_OBJECTS);
+    struct cache_key key = nvrtc_key();
+    struct text noted = {0};
+    const char *version = cache_read(&cache, &key, &noted) && noted.length > 0 ? arena_copy(arena, noted.data, noted.length) : NULL;
+    text_free(&noted);
+    cache_close(&cache);
+    return version;
+}
+
+// "NVRTC 13.0", and in a strict cache its exact build. NULL: there is none, and none is noted.
 static const char *compiler_name(struct arena *arena, const struct nvrtc *nvrtc, struct cache_session *session)
 {
     int major = 0, minor = 0;
     const char *files[TOOLKIT_FILES];
+    if (!nvrtc) return cuda_noted_nvrtc(arena, session);
     nvrtc_version(nvrtc, &major, &minor);
     return arena_printf(arena, "NVRTC %d.%d%s", major, minor, exact_builds(arena, session, nvrtc_files(arena, nvrtc, files), files));
 }
@@ -104,15 +134,19 @@ struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struc
     if (!status.ok) return status;
     struct cache_session own, *session = cache_session_or(arena, request->session, &own);
     struct cache cache = cache_open_place(arena, session, CACHE_OBJECTS);
-    struct cache_key key = cuda_binary_key(arena, compiler_name(arena, nvrtc, session), target, ptx, text, length);
+    const char *compiler = compiler_name(arena, nvrtc, session);
+    struct cache_key key = cuda_binary_key(arena, compiler ? compiler : "", target, ptx, text, length);
     built->cached = cached_binary(arena, &cache, &key, ptx, &built->binary);
-    if (!built->cached) {
+    if (!built->cached && !nvrtc) {
+        status = status_failed(arena, "missing.nvrtc", "NVRTC isn't here, and the cache has no binary of this code");
+    } else if (!built->cached) {
         const char *name = arena_printf(arena, "%s.cu", request->kernel->name);
         status = nvrtc_compile(arena, nvrtc, arena_copy(arena, text, length), name, target, ptx, &built->binary);
         if (status.ok) store_binary(&cache, &key, &built->binary);
+        session->compiled++;
     }
-    if (built->cached) session->taken++;
-    else session->compiled++;
+    session->taken += built->cached;
+    if (status.ok && nvrtc && request->notes) note_nvrtc(&cache, compiler);
     cache_close(&cache);
     if (!status.ok && request->source && strcmp(status.code, "internal.nvrtc") == 0) status.code = "usage.source";
     return status;

@@ -102,6 +102,7 @@ static void add_neighbours(struct folders *folders)
 static void list_folders(struct folders *folders)
 {
     const char *chosen = getenv("TILEC_NVRTC_DIR"), *environment = getenv("VIRTUAL_ENV");
+    if (chosen && strcmp(chosen, "none") == 0) return;
     if (chosen && *chosen) add_folder(folders, chosen);
     add_folder(folders, "");  // the loader's own search
     add_toolkit(folders, getenv("CUDA_HOME"));
@@ -192,6 +193,7 @@ static void close_handles(struct nvrtc *nvrtc)
 static struct status not_found(struct arena *arena, const struct folders *folders)
 {
     const char *looked = "";
+    if (folders->count == 0) return status_failed(arena, "missing.nvrtc", "NVRTC isn't looked for, as TILEC_NVRTC_DIR is none");
     for (int i = 0; i < folders->count; i++)
         looked = arena_printf(arena, "%s%s%s", looked, i ? ", " : "", *folders->items[i] ? folders->items[i] : "the loader's path");
     return status_failed(arena, "missing.nvrtc", "NVRTC isn't here: libnvrtc.so.13, .12 and .11.2 were looked for in %s; install "

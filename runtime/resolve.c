@@ -29,7 +29,7 @@ static struct status take_file(struct arena *arena, const struct resolve_request
 struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key)
 {
     struct config_device device;
-    struct status status = request->cuda ? config_device_cuda(arena, request->ordinal, &device) : config_device_cpu(arena, &device);
+    struct status status = request->cuda ? config_device_cuda(arena, request->ordinal, request->session, &device) : config_device_cpu(arena, &device);
     if (!status.ok) return status;
     struct plan_demands demands = plan_demands(request->kernel, request->bindings, request->tensors);
     const struct config_key_request wanted = {
