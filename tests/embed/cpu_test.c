@@ -143,6 +143,39 @@ static void specializations_for_arguments(struct unit *unit)
     session_end(&session);
 }
 
+#define PRODUCT                                                                                                   \
+    "kernel product<T: float>(x: T[B, D], w: T[D, E]) -> out: T[B, E]\n"                                          \
+    "{\n    axis d = D;\n    for (tb, te) in tile(B, E) { out[tb, te] = dot[d](x[tb, d], w[d, te]); }\n}\n"
+
+static bool is_static(const tilec_kernel *kernel, const char *name)
+{
+    for (int i = 0; i < tilec_kernel_dimension_count(kernel); i++)
+        if (strcmp(tilec_kernel_dimension(kernel, i).name, name) == 0) return tilec_kernel_dimension(kernel, i).is_static;
+    return false;
+}
+
+// A full axis needs its extent when the kernel is checked; nothing else is compiled in for that.
+static void full_axes(struct unit *unit)
+{
+    static const char *const dynamics[] = {"D"};
+    const struct tilec_specialization open = {.dynamic_count = 1, .dynamics = dynamics};
+    static const int64_t x_shape[] = {2, 3}, w_shape[] = {3, 2}, out_shape[] = {2, 2};
+    float w[] = {1, 2, 3, 4, 5, 6};
+    struct tilec_argument arguments[] = {{.type = TILEC_F32, .rank = 2, .shape = x_shape, .data = x}, {.type = TILEC_F32, .rank = 2, .shape = w_shape, .data = w},
+                                         {.type = TILEC_F32, .rank = 2, .shape = out_shape, .data = out}};
+    struct session session;
+    tilec_kernel *kernel = NULL;
+    CHECK_NUMBER(unit, session_begin(&session, PRODUCT, "cpu", arguments, 3, NULL), TILEC_OK);
+    CHECK(unit, session.kernel && is_static(session.kernel, "D") && !is_static(session.kernel, "B"));
+    CHECK_NUMBER(unit, tilec_report_count(session.report), 0);
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 3, NULL, NULL, session.report), TILEC_OK);
+    CHECK(unit, out[0] == 1 + 30 + 10 && out[1] == 2 + 40 + 12 && out[2] == 20 + 9 + 150 && out[3] == 40 + 12 + 180);
+    CHECK_NUMBER(unit, tilec_kernel_for(session.program, NULL, arguments, 3, &open, session.report, &kernel), TILEC_WRONG);
+    CHECK(unit, !kernel && tilec_report_count(session.report) == 1);
+    CHECK_TEXT(unit, tilec_report_message(session.report, 0).code, "E0221");
+    session_end(&session);
+}
+
 static void configs_for_arguments(struct unit *unit)
 {
     struct session session;
@@ -218,6 +251,51 @@ static void wrong_shapes(struct unit *unit)
     session_end(&session);
 }
 
+static void wrong_scales(struct unit *unit)
+{
+    static int64_t even[] = {4}, odd[] = {5}, half[] = {2};
+    struct tilec_argument arguments[] = {{.type = TILEC_F32, .rank = 1, .shape = even, .data = x}, {.type = TILEC_F32, .rank = 1, .shape = half, .data = out}};
+    struct session session;
+    CHECK_NUMBER(unit, session_begin(&session, "kernel second(x: f32[2 * n]) -> out: f32[n] { for t in tile(n) { out[t] = x[2 * t + 1]; } }", "cpu",
+                                     arguments, 2, NULL), TILEC_OK);
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 2, NULL, NULL, session.report), TILEC_OK);
+    CHECK(unit, out[0] == 10 && out[1] == 20);
+    arguments[0].shape = odd;
+    REFUSED(session.bound, arguments, 2, "launch.dimension", "'x' has 5 elements in dimension 1, which is declared as 2 * n: no n gives that");
+    session_end(&session);
+}
+
+// Numbers that no memory has.
+static void huge_shapes(struct unit *unit)
+{
+    static const int64_t strides[] = {(int64_t)1 << 40, 1};
+    struct session session;
+    struct sums sums;
+    begin_sums(unit, &session, &sums, "cpu");
+    const struct tilec_argument good = sums.arguments[0];
+    sums.x_shape[1] = (int64_t)1 << 48;
+    sums.arguments[0].shape = sums.x_shape;
+    REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "'x' can't have the extent 281474976710656 in dimension 2");
+    sums.x_shape[0] = sums.x_shape[1] = (int64_t)1 << 40;
+    sums.arguments[0].strides = strides;
+    REFUSED(session.bound, sums.arguments, 3, "launch.strides", "'x' isn't dense");
+    sums.arguments[0] = good;
+    session_end(&session);
+}
+
+static void too_many_parameters(struct unit *unit)
+{
+    char *text = arena_printf(unit->arena, "kernel many(x: f32[n]");
+    struct tilec_argument arguments[66] = {{.type = TILEC_F32, .rank = 1, .shape = offsets + 1, .data = x}};
+    struct session session;
+    for (int i = 1; i < 65; i++) text = arena_printf(unit->arena, "%s, s%d: f32 = 1", text, i);
+    text = arena_printf(unit->arena, "%s) -> out: f32[n] { for t in tile(n) { out[t] = x[t] + s64; } }", text);
+    arguments[65] = arguments[0];
+    CHECK(unit, session_begin(&session, text, "reference", arguments, 66, NULL) == TILEC_NO_CONFIG && !session.bound);
+    CHECK_TEXT(unit, tilec_report_message(session.report, tilec_report_count(session.report) - 1).code, "limits.parameters");
+    session_end(&session);
+}
+
 static void wrong_offsets(struct unit *unit)
 {
     int64_t descending[] = {0, 3, 1, 4}, beyond[] = {0, 1, 1, 5};
@@ -259,6 +337,10 @@ static void scalars(struct unit *unit)
     CHECK_NUMBER(unit, session_begin(&session, SCALED, "cpu", scaled.arguments, 7, NULL), TILEC_OK);
     CHECK_NUMBER(unit, tilec_launch(session.bound, scaled.arguments, 7, NULL, NULL, session.report), TILEC_OK);
     CHECK(unit, out[1] == 20 && out[4] == 1);
+    tilec_text json = tilec_kernel_json(session.kernel);
+    CHECK_PART(unit, json.data, "\"default\": 2");
+    CHECK_PART(unit, json.data, "\"default\": 1, ");
+    tilec_text_free(&json);
     scaled.arguments[3] = (struct tilec_argument){.type = TILEC_F64, .number = 0.5};
     scaled.arguments[4] = (struct tilec_argument){.type = TILEC_I64, .integer = 7};
     CHECK_NUMBER(unit, tilec_launch(session.bound, scaled.arguments, 7, NULL, NULL, session.report), TILEC_OK);
@@ -402,9 +484,13 @@ static const struct unit_test tests[] = {
     {"shapes of outputs", output_shapes},
     {"signatures", signatures},
     {"kernels for arguments", specializations_for_arguments},
+    {"full axes", full_axes},
     {"configs for arguments", configs_for_arguments},
     {"wrong tensors", wrong_tensors},
     {"wrong shapes", wrong_shapes},
+    {"wrong scales", wrong_scales},
+    {"huge shapes", huge_shapes},
+    {"too many parameters", too_many_parameters},
     {"wrong offsets", wrong_offsets},
     {"scalars and their defaults", scalars},
     {"optional tensors", optional_tensors},

@@ -81,6 +81,39 @@ static void variants(struct unit *unit)
     end(unit, &session);
 }
 
+// What is emitted as the same text is loaded once: without vectors alignment makes no difference.
+static void variants_share_code(struct unit *unit)
+{
+    static const char narrow[] = "{\"format\": 1, \"axes\": {\"tm\": {\"block\": 16, \"vector\": 1, \"lanes\": 16}}}";
+    struct session session;
+    struct sums sums;
+    CHECK_NUMBER(unit, begin(&session, &sums, "cuda", narrow), TILEC_OK);
+    CHECK_NUMBER(unit, driver->modules, 2);
+    sums_fill(&sums, 50, 1000, 64, (char *)X + 4, OFFSETS, OUT);
+    CHECK_NUMBER(unit, launch(&session, &sums), TILEC_OK);
+    end(unit, &session);
+}
+
+// An output with a fill has a launch of its own, as large as the output.
+static void fills(struct unit *unit)
+{
+    static const char text[] = "kernel count(x: i32[n], weights: i32[m]) -> out: i32[m + 1] = 7 {\n"
+                               "    for t in tile(n) { atomic_add(out[x[t]], weights[x[t]]); }\n}\n";
+    int64_t n[] = {10000}, m[] = {5000}, out[] = {5001};
+    struct tilec_argument arguments[] = {{.type = TILEC_I32, .rank = 1, .shape = n, .data = X},
+                                         {.type = TILEC_I32, .rank = 1, .shape = m, .data = OFFSETS},
+                                         {.type = TILEC_I32, .rank = 1, .shape = out, .data = OUT}};
+    struct session session;
+    reset();
+    CHECK_NUMBER(unit, session_begin(&session, text, "cuda", arguments, 3, NULL), TILEC_OK);
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 3, NULL, STREAM, session.report), TILEC_OK);
+    CHECK_NUMBER(unit, driver->launches, 2);
+    n[0] = 0;  // still filled
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 3, NULL, STREAM, session.report), TILEC_OK);
+    CHECK_NUMBER(unit, driver->launches, 3);
+    end(unit, &session);
+}
+
 static void vectors_need_alignment(struct unit *unit)
 {
     static const char wide[] = "{\"format\": 1, \"kernel\": \"jagged_sum\", \"axes\": {\"tm\": {\"block\": 64, \"vector\": 4, \"lanes\": 16, \"warps\": 1}, "
@@ -288,6 +321,8 @@ static void launch_overhead(struct unit *unit)
 static const struct unit_test tests[] = {
     {"a launch", a_launch},
     {"a variant for wide indices, and for addresses", variants},
+    {"variants share code", variants_share_code},
+    {"fills", fills},
     {"vectors need alignment", vectors_need_alignment},
     {"contexts", contexts},
     {"two devices", two_devices},
