@@ -161,7 +161,8 @@ static void full_axes(struct unit *unit)
     const struct tilec_specialization open = {.dynamic_count = 1, .dynamics = dynamics};
     static const int64_t x_shape[] = {2, 3}, w_shape[] = {3, 2}, out_shape[] = {2, 2};
     float w[] = {1, 2, 3, 4, 5, 6};
-    struct tilec_argument arguments[] = {{.type = TILEC_F32, .rank = 2, .shape = x_shape, .data = x}, {.type = TILEC_F32, .rank = 2, .shape = w_shape, .data = w},
+    struct tilec_argument arguments[] = {{.type = TILEC_F32, .rank = 2, .shape = x_shape, .data = x},
+                                         {.type = TILEC_F32, .rank = 2, .shape = w_shape, .data = w},
                                          {.type = TILEC_F32, .rank = 2, .shape = out_shape, .data = out}};
     struct session session;
     tilec_kernel *kernel = NULL;
