@@ -24,6 +24,7 @@ enum option_id {
     OPTION_CACHE_DIR, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE,
     OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
     OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE,
+    OPTION_SHAPES, OPTION_FOLDER, OPTION_PHASE, OPTION_GOAL, OPTION_THRESHOLD, OPTION_MAX_CONFIGS,
     OPTION_KINDS
 };
 
@@ -78,6 +79,7 @@ struct command {
 extern const struct command commands[];      // ends with a NULL name
 const struct command *command_named(const char *name);
 
+tilec_result command_aot(const struct arguments *arguments);
 tilec_result command_bundle(const struct arguments *arguments);
 tilec_result command_check(const struct arguments *arguments);
 tilec_result command_emit(const struct arguments *arguments);

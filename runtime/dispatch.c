@@ -41,8 +41,9 @@ static bool has_known_keys(struct reading *reading, const cJSON *root) {
         while (key < 4 && strcmp(keys[key], item->string) != 0)
             key++;
         if (key == 4)
-            return refuse(reading, arena_printf(reading->arena, "%s: no such key; there are format, kernel, key and configs",
-                                                item->string));
+            return refuse(reading,
+                          arena_printf(reading->arena, "%s: no such key; there are format, kernel, key and configs",
+                                       item->string));
         if (found[key]++)
             return refuse(reading, arena_printf(reading->arena, "%s: the key is there twice", item->string));
     }
@@ -57,7 +58,8 @@ static bool read_format(struct reading *reading, const cJSON *root) {
     if (format->valuedouble != DISPATCH_FORMAT)
         return refuse(reading, "format: this tilec reads format 1 only");
     if (kernel && (!cJSON_IsString(kernel) || strcmp(kernel->valuestring, reading->kernel->name) != 0))
-        return refuse(reading, arena_printf(reading->arena, "kernel: it is for another one than %s", reading->kernel->name));
+        return refuse(reading,
+                      arena_printf(reading->arena, "kernel: it is for another one than %s", reading->kernel->name));
     return true;
 }
 
@@ -108,7 +110,8 @@ static bool read_configs(struct reading *reading, const cJSON *root) {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(root, "configs");
     int count = cJSON_GetArraySize(array);
     if (!cJSON_IsArray(array) || count < 1 || count > DISPATCH_CONFIGS)
-        return refuse(reading, arena_printf(reading->arena, "configs: wants an array of 1 to %d configs", DISPATCH_CONFIGS));
+        return refuse(reading,
+                      arena_printf(reading->arena, "configs: wants an array of 1 to %d configs", DISPATCH_CONFIGS));
     dispatch->configs = ARENA_ARRAY(reading->arena, const struct config *, count);
     for (const cJSON *item = array->child; item; item = item->next) {
         struct config *config = NULL;
@@ -165,7 +168,8 @@ static const char *look_up(void *data, const char *function, const char *name, s
     for (int i = 0; i < kernel->dim_count; i++) {
         if (strcmp(kernel->dims[i].name, name) != 0)
             continue;
-        *number = (struct expression_number){.integer = naming->bindings->dims[i], .number = (double)naming->bindings->dims[i]};
+        *number = (struct expression_number){.integer = naming->bindings->dims[i],
+                                             .number = (double)naming->bindings->dims[i]};
         return NULL;
     }
     for (int i = 0; i < kernel->param_count; i++) {
@@ -174,10 +178,12 @@ static const char *look_up(void *data, const char *function, const char *name, s
             continue;
         const struct ir_scalar *scalar = &naming->bindings->params[i];
         bool floating = ir_type_is_float(param->type);
-        *number = (struct expression_number){floating, scalar->integer, floating ? scalar->number : (double)scalar->integer};
+        *number =
+            (struct expression_number){floating, scalar->integer, floating ? scalar->number : (double)scalar->integer};
         return NULL;
     }
-    return arena_printf(naming->arena, "there is no dimension or scalar '%s' (there are: %s)", name, known_names(naming));
+    return arena_printf(naming->arena, "there is no dimension or scalar '%s' (there are: %s)", name,
+                        known_names(naming));
 }
 
 // Where in its file something of the key is wrong.
@@ -214,7 +220,8 @@ struct config_key dispatch_key(struct arena *arena, const struct dispatch *dispa
         config_print(&text, kernel, dispatch->configs[i], false);
     struct cache_key list = cache_hash(&(struct cache_part){text.data, text.length}, 1);
     text_free(&text);
-    made.fields[KEY_SHAPE] = arena_printf(arena, "%s = %s, of %d configs %.16s", dispatch->key, value, dispatch->count, list.hex);
+    made.fields[KEY_SHAPE] =
+        arena_printf(arena, "%s = %s, of %d configs %.16s", dispatch->key, value, dispatch->count, list.hex);
     made.hash = config_key_hash(made.fields);
     return made;
 }

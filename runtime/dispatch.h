@@ -13,15 +13,16 @@
 enum { DISPATCH_CONFIGS = 1000 };
 struct dispatch {
     const char *path;
-    const char *key;                // the expression as written
-    const char *place;              // where it stands: "dispatch.json:2:9"
+    const char *key;    // the expression as written
+    const char *place;  // where it stands: "dispatch.json:2:9"
     int count;
     const struct config **configs;  // at least one
 };
 
 // Whether a file's text is one: an object with "configs", which no config has.
 bool dispatch_is(const struct source *source);
-// Reads it for a kernel; configs that are named are read beside it. Not ok: config.dispatch, or what a config's own file says.
+// Reads it for a kernel; configs that are named are read beside it. Not ok: config.dispatch, or what a config's own
+// file says.
 struct status dispatch_parse(struct arena *arena, const struct ir_kernel *kernel, const struct source *source,
                              struct dispatch **dispatch);
 // The key's value, as text, for these dimensions and scalars. Not ok: config.key with the place of what is wrong.

@@ -473,6 +473,25 @@ const char *tilec_tune_summary(const tilec_tune *tune);   // the table, as a per
 tilec_text tilec_tune_rows_json(const tilec_tune *tune);  // every row, in order
 tilec_text tilec_tune_json(const tilec_tune *tune);       // the outcome without the rows
 
+// ------------------------------------------------------------------------------------------------ ahead of time
+
+struct tilec_aot_options {
+    struct tilec_tune_options tune;  // kernel, device, arguments and dimensions that all shapes share; how to search
+    const char *shapes;           // a path of a JSON array of shapes (docs/deployment.md)
+    const char *folder;           // what phases leave for each other; made if need be
+    const char *out;              // a folder for the heuristic file; NULL: beside the source
+    const char *phase;            // "collect", "measure", "build" or "evaluate"; NULL: all, in this order
+    const char *goal;             // "max", the worst slowdown, or "geomean"; NULL: max
+    double threshold;             // the slowdown to keep within; 0: 1.1
+    int max_configs;              // 0: 10
+    int list;                     // only says which config the file that is there has for each shape
+    void (*note)(void *data, const char *line);  // what is done next, with tune's data; NULL: not called
+};
+// Searches a config for every shape, measures each on all, and writes the heuristic file that chooses among the fewest of
+// them. What `folder` has of a phase isn't done again. *summary says what came of it, also where the evaluation fails.
+tilec_result tilec_aot(tilec_program *program, const struct tilec_aot_options *options, tilec_report *report,
+                       tilec_text *summary);
+
 // ------------------------------------------------------------------------------------------------ files
 
 // Reads a file whole ("-": standard input); TILEC_USAGE with the reason in the report.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the phases of `tilec aot` leave for each other, so that each can be done by itself and goes on where it was
+// broken off: a file for every shape and phase, written whole or not at all, which says what it is for. One for another
+// shape, program or list of configs is as good as none.
+//
+//   collect/0.json   what a search found for shape 0     collect/0.journal   the search's own journal
+//   configs.json     all that were found                 measure/0.json      their times on shape 0
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/aot.h"
+#include "runtime/wire.h"
+
+const char *aot_file(struct arena *arena, const char *folder, const char *phase, int shape, const char *ending) {
+    return arena_printf(arena, "%s/%s/%d.%s", folder, phase, shape, ending);
+}
+
+static struct status make_folder(struct arena *arena, const char *path) {
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return STATUS_OK;
+    return status_failed(arena, "write.folder", "can't make the folder %s: %s", path, strerror(errno));
+}
+
+struct status aot_make_folders(struct arena *arena, const char *folder) {
+    struct status status = make_folder(arena, folder);
+    if (status.ok)
+        status = make_folder(arena, arena_printf(arena, "%s/collect", folder));
+    return status.ok ? make_folder(arena, arena_printf(arena, "%s/measure", folder)) : status;
+}
+
+// The object of a file that is for this shape; NULL: there is none.
+static struct wire *read_for(struct arena *arena, const char *path, const struct aot_shape *shape) {
+    const char *reason = NULL;
+    const struct source *source = source_read(arena, path, &reason);
+    struct wire *root = source ? wire_parse(source->text, source->length) : NULL;
+    const char *hash = wire_text(root, "shape");
+    if (hash && strcmp(hash, shape->hash) == 0)
+        return root;
+    wire_free(root);
+    return NULL;
+}
+
+static void begin_for(struct text *out, const struct aot_shape *shape) {
+    text_printf(out, "{\"shape\": \"%s\"", shape->hash);
+    wire_add_text(out, "name", shape->name);
+}
+
+static struct status save(struct arena *arena, const char *path, struct text *text) {
+    text_add(text, "}\n");
+    struct status status = file_save(arena, path, text->data, text->length);
+    text_free(text);
+    return status;
+}
+
+// ---------------------------------------------------------------------------------------- found
+
+struct aot_found aot_found_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape) {
+    struct wire *root = read_for(arena, aot_file(arena, folder, "collect", index, "json"), shape);
+    char *text = wire_get(root, "config") ? wire_print(wire_get(root, "config")) : NULL;
+    struct aot_found found = {.known = text != NULL};
+    if (text && *text == '{')
+        found.config = arena_copy(arena, text, strlen(text));
+    free(text);
+    wire_free(root);
+    return found;
+}
+
+struct status aot_found_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
+                             const char *config) {
+    struct text text = {0};
+    begin_for(&text, shape);
+    text_printf(&text, ", \"config\": %s", config ? config : "null");
+    return save(arena, aot_file(arena, folder, "collect", index, "json"), &text);
+}
+
+// ---------------------------------------------------------------------------------------- the list
+
+void aot_list_add(struct arena *arena, struct aot_list *list, const char *text, bool choosable) {
+    int at = 0;
+    while (at < list->count && strcmp(list->texts[at], text) != 0)
+        at++;
+    if (at == list->limit)
+        return;
+    if (at == list->count) {
+        list->texts[list->count++] = arena_copy(arena, text, strlen(text));
+        list->choosable[at] = false;
+    }
+    list->choosable[at] |= choosable;
+}
+
+struct status aot_list_save(struct arena *arena, const char *folder, struct aot_list *list) {
+    struct text text = {0};
+    text_add(&text, "[");
+    for (int i = 0; i < list->count; i++)
+        text_printf(&text, "%s\n %s", i ? "," : "", list->texts[i]);
+    text_add(&text, "\n]\n");
+    struct cache_key key = cache_hash(&(struct cache_part){text.data, text.length}, 1);
+    list->hash = arena_copy(arena, key.hex, strlen(key.hex));
+    struct status status = file_save(arena, arena_printf(arena, "%s/configs.json", folder), text.data, text.length);
+    text_free(&text);
+    return status;
+}
+
+// ---------------------------------------------------------------------------------------- times
+
+bool aot_times_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
+                    const struct aot_list *list, double *milliseconds) {
+    struct wire *root = read_for(arena, aot_file(arena, folder, "measure", index, "json"), shape);
+    const struct wire *times = wire_get(root, "milliseconds");
+    const char *hash = wire_text(root, "configs");
+    bool good = hash && strcmp(hash, list->hash) == 0 && wire_count(times) == list->count;
+    int at = 0;
+    for (const struct wire *item = wire_first(times); good && item; item = wire_next(item)) {
+        double time = wire_item_number(item, INFINITY);
+        milliseconds[at++] = time > 0 ? time : INFINITY;
+    }
+    wire_free(root);
+    return good;
+}
+
+struct status aot_times_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
+                             const struct aot_list *list, const double *milliseconds) {
+    struct text text = {0};
+    begin_for(&text, shape);
+    text_printf(&text, ", \"configs\": \"%s\", \"milliseconds\": [", list->hash);
+    for (int i = 0; i < list->count; i++) {
+        text_add(&text, i ? ", " : "");
+        if (isfinite(milliseconds[i]))
+            text_double(&text, milliseconds[i]);
+        else
+            text_add(&text, "null");
+    }
+    text_add(&text, "]");
+    return save(arena, aot_file(arena, folder, "measure", index, "json"), &text);
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tilec aot` as its users see it: with a worker that computes nothing and says how long it took, and with times that are
+planted where the phase `measure` leaves its own.
+
+    program_test.py TILEC FAKE-WORKER SOURCE-ROOT
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "house"))
+from tap import Tap
+
+tilec, fake, root = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+TEXT = """kernel sums(x: f32[nnz], offsets: i64[B + 1]) -> out: f32[B] {
+    for tb in tile(B) {
+        let start = offsets[tb];
+        let length = offsets[tb + 1] - start;
+        var total: f32[tb] = 0;
+        for tk in jagged_tile(length) {
+            total += sum[tk](x[start + tk]);
+        }
+        out[tb] = total;
+    }
+}
+"""
+
+
+def shape(name, rows, length, **more):
+    return {"name": name, "args": [f"offsets=offsets(const({length}))"], "dims": [f"B={rows}"], **more}
+
+
+SHAPES = [shape("a", 10, 2), shape("b", 12, 3), shape("c", 9, 2), shape("d", 3, 40), shape("e", 4, 30), shape("f", 2, 50),
+          shape("g", 11, 3, held_out=True), shape("h", 3, 45, held_out=True)]
+
+
+class Place:
+    def __init__(self, shapes=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="tilec-test-")
+        self.path = pathlib.Path(self.folder.name)
+        self.environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "TILEC_CACHE_DIR": str(self.path / "cache"),
+                            "TILEC_WORKER": str(fake), "LC_ALL": "C"}
+        if "CC" in os.environ:
+            self.environment["CC"] = os.environ["CC"]
+        (self.path / "sums.tile").write_text(TEXT)
+        self.list(SHAPES if shapes is None else shapes)
+
+    def list(self, shapes):
+        (self.path / "shapes.json").write_text(json.dumps(shapes))
+
+    def aot(self, *words, **environment):
+        command = [str(tilec), "aot", "sums.tile", "--shapes", "shapes.json", "--arg", "x=randn", "--count", "4", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.path, env={**self.environment, **environment})
+
+    def heuristic(self):
+        return json.loads((self.path / "sums.sums.aot_cpu.json").read_text())
+
+    def plant(self, times):
+        """times(index of shape, index of config): milliseconds, or None."""
+        count = len(json.loads((self.path / "aot/configs.json").read_text()))
+        for path in (self.path / "aot/measure").glob("*.json"):
+            kept = json.loads(path.read_text())
+            kept["milliseconds"] = [times(int(path.stem), config) for config in range(count)]
+            path.write_text(json.dumps(kept))
+        return count
+
+
+def two_configs(place):
+    """A folder that is measured, with two configs: shape 0 is searched under one fault, the others under another."""
+    place.list(SHAPES[:1])
+    first = place.aot("--phase", "collect", TILEC_TEST_FAULTS="l")
+    place.list(SHAPES)
+    done = place.aot("--phase", "collect")
+    measured = place.aot("--phase", "measure")
+    return [text for text in (first.stderr, done.stderr, measured.stderr) if "error" in text]
+
+
+def test_phases(tap):
+    place = Place()
+    early = place.aot("--phase", "measure")
+    tap.check(early.returncode == 2 and "collect comes first" in early.stderr, "measuring comes behind collecting", [early.stderr])
+    tap.check(place.aot("--phase", "collect").returncode == 0, "a phase by itself")
+    early = place.aot("--phase", "build")
+    tap.check(early.returncode == 2 and "measure comes first" in early.stderr, "building behind measuring", [early.stderr])
+    done = place.aot("--phase", "measure")
+    early = place.aot("--phase", "evaluate")
+    tap.check(done.returncode == 0 and early.returncode == 2 and "build comes first" in early.stderr, "evaluating behind building", [early.stderr])
+    done = place.aot()
+    tap.check(done.returncode == 0 and done.stderr.count("known") == 2 * len(SHAPES), "what is there isn't done again", [done.stderr])
+    tap.check("learnt from: 6 shapes, worst 1.000" in done.stdout and "held out: 2 shapes" in done.stdout, "the evaluation tells both", [done.stdout])
+    again = place.aot(TILEC_WORKER="/nonexistent")
+    tap.check(again.returncode == 0 and again.stdout == done.stdout, "the same once more, without a worker", [again.stderr])
+    run = subprocess.run([str(tilec), "run", "sums.tile", "--arg", "x=randn", "--arg", "offsets=offsets(const(7))", "--dim", "B=30", "--check",
+                          "--json"], capture_output=True, text=True, cwd=place.path, env=place.environment)
+    tap.check(run.returncode == 0 and json.loads(run.stdout)["config"]["from"] == "heuristic", "a run takes its config from the file", [run.stderr])
+
+
+def test_broken_off(tap):
+    """A tune that ends early leaves what it has; the next run goes on there."""
+    place = Place()
+    done = place.aot(TILEC_WORKER="/nonexistent")
+    tap.check(done.returncode == 3 and not list((place.path / "aot/collect").glob("*.json")), "without a worker nothing is collected", [done.stderr])
+    place.list(SHAPES[:3])
+    place.aot("--phase", "collect")
+    place.list(SHAPES)
+    done = place.aot("--phase", "collect")
+    tap.check(done.stderr.count("known") == 3 and done.stderr.count("searching") == 5, "shapes that are new are searched", [done.stderr])
+    (place.path / "aot/collect/1.json").write_text('{"shape"')
+    done = place.aot("--phase", "collect")
+    tap.check(done.stderr.count("searching") == 1, "a file that is cut is done anew", [done.stderr])
+    (place.path / "sums.tile").write_text(TEXT.replace("total += ", "total += 2 * "))
+    done = place.aot("--phase", "collect")
+    tap.check(done.stderr.count("searching") == len(SHAPES), "for another program everything is", [done.stderr])
+
+
+def test_tree(tap):
+    """Short rows want one config, long ones the other."""
+    place = Place()
+    complaints = two_configs(place)
+    count = place.plant(lambda index, config: 1 if (config == 0) == (index in (0, 1, 2, 6)) else 3)
+    done = place.aot("--phase", "build")
+    made = place.heuristic()
+    tap.check(count == 2 and done.returncode == 0, "two configs were found and measured", [*complaints, done.stderr])
+    tap.check(len(made["configs"]) == 2 and made["choose"].get("then", {}).get("config") != made["choose"].get("else", {}).get("config"),
+              "one question tells them apart", [json.dumps(made["choose"])])
+    done = place.aot("--phase", "evaluate")
+    tap.check(done.returncode == 0 and "learnt from: 6 shapes, worst 1.000" in done.stdout and "held out: 2 shapes, worst 1.000" in done.stdout,
+              "and is right for the shapes that it hasn't seen", [done.stdout, done.stderr])
+    listed = place.aot("--list")
+    tap.check(listed.returncode == 0 and listed.stdout.count(" < ") == 4 and listed.stdout.count(" >= ") == 4, "--list has the rule of each", [listed.stdout])
+    text = (place.path / "sums.sums.aot_cpu.json").read_text()
+    place.aot("--phase", "build")
+    tap.check(text == (place.path / "sums.sums.aot_cpu.json").read_text(), "the same times give the same bytes")
+
+
+def test_slowdowns(tap):
+    """One config is the best everywhere but for one shape, by a thousandth, and takes ten times as long there."""
+    place = Place([shape(name, 10, 2) for name in "abcdefgh"])  # nothing tells them apart
+    place.list([{**one, "args": [*one["args"]], "dims": ["B=10"]} for one in SHAPES[:1]])
+    place.aot("--phase", "collect", TILEC_TEST_FAULTS="l")
+    place.list([shape(name, 10, 2) if name == "a" else {**shape(name, 10, 2), "held_out": False} for name in "abcdefgh"])
+    place.aot("--phase", "collect", "--force-autotune")
+    place.aot("--phase", "measure")
+    count = place.plant(lambda index, config: (10 if index == 7 else 1) if config == 0 else 1 if index == 7 else 1.001)
+    done = place.aot("--phase", "build")
+    place_done = place.aot("--phase", "evaluate")
+    tap.check(count == 2 and done.returncode == 0 and "worst 1.001" in place_done.stdout, "slowdowns are kept small, not wrong labels few",
+              [str(count), done.stderr, place_done.stdout])
+
+
+def test_nothing_compared(tap):
+    place = Place()
+    two_configs(place)
+    place.aot("--phase", "build")
+    place.plant(lambda index, config: None)
+    done = place.aot("--phase", "build")
+    tap.check(done.returncode == 4 and "no config is right" in done.stderr, "where nothing is right nothing is built", [done.stderr])
+    done = place.aot("--phase", "evaluate")
+    tap.check(done.returncode == 1 and "compared nothing" in done.stderr, "an evaluation that compares nothing fails", [done.stdout, done.stderr])
+    place.plant(lambda index, config: 1 + config)
+    place.aot("--phase", "build")
+    path = place.path / "sums.sums.aot_cpu.json"
+    path.write_text(path.read_text().replace('"peel": true', '"peel": false'))
+    done = place.aot("--phase", "evaluate")
+    tap.check(done.returncode == 1 and "compared nothing" in done.stderr, "so does one of configs that nobody measured", [done.stdout, done.stderr])
+    place.plant(lambda index, config: 1 if config == 0 else 3)
+    place.aot("--phase", "build")
+    place.plant(lambda index, config: (None if index == 4 else 1) if config == 0 else 3)
+    done = place.aot("--phase", "evaluate")
+    tap.check(done.returncode == 1 and "for 1 of 8 shapes" in done.stderr, "and one whose choice isn't right somewhere", [done.stdout, done.stderr])
+
+
+def test_wrong(tap):
+    place = Place()
+    cases = [(["--goal", "least"], "no goal least"), (["--phase", "guess"], "no phase guess"), (["--threshold", "0.5"], "at least 1"),
+             (["--max-configs", "65"], "at most 64"), (["--device", "tpu"], "no device tpu")]
+    for words, complaint in cases:
+        done = place.aot(*words)
+        tap.check(done.returncode == 2 and complaint in done.stderr, f"{' '.join(words)} is refused", [str(done.returncode), done.stderr])
+    for text, complaint in (("", "no JSON array"), ("[]", "no JSON array"), ("[7]", "shape 0: it: wants an object"),
+                            ('[{"args": [7]}]', "shape 0: args: wants an array of texts"), ('[{"dims": "B=1"}]', "dims: wants an array of texts"),
+                            ('[{"name": "q", "args": ["offsets=zeros"], "dims": ["Q=1"]}]', "q: kernel 'sums' has no dimension 'Q'")):
+        (place.path / "shapes.json").write_text(text)
+        done = place.aot()
+        tap.check(done.returncode == 2 and complaint in done.stderr, f"the list {text or 'of nothing'} is refused", [str(done.returncode), done.stderr])
+    done = subprocess.run([str(tilec), "aot", "sums.tile"], capture_output=True, text=True, cwd=place.path, env=place.environment)
+    tap.check(done.returncode == 2 and "--shapes" in done.stderr, "without --shapes there is nothing to do", [done.stderr])
+
+
+def main():
+    tap = Tap()
+    for test in (test_phases, test_broken_off, test_tree, test_slowdowns, test_nothing_compared, test_wrong):
+        test(tap)
+    tap.end()
+
+
+main()
