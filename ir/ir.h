@@ -148,6 +148,7 @@ struct ir_op {
     axes_t over;
     enum ir_reduction reduction;
     bool predicated, staged;
+    bool moments;      // lowering: a FOR that carries count, sum and squares, a REDUCE that is part of one
     bool rough;        // EXP, SIGMOID, SILU: an approximation does (lowered)
     int ahead;         // of a staged LOAD: turns of the loop around it that it is copied ahead
     const char *text;

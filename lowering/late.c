@@ -151,6 +151,10 @@ void replace_in(struct ir_op *op, const struct ir_value *old, struct ir_value *v
 
 static void visit_loop(struct late *late, struct ir_op *loop) {
     struct pass_context *context = late->context;
+    if (loop->moments) {
+        make_moments_late(late, loop);
+        return;
+    }
     if (make_pair_late(late, loop))
         return;
     for (int slot = 0; slot < loop->result_count; slot++) {

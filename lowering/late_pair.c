@@ -74,8 +74,8 @@ static void start_partials(struct late *late, const struct rescaled *pair, axes_
     }
 }
 
-static struct ir_value *cross(struct ir_builder *b, enum ir_reduction reduction, axes_t over, struct ir_value *partial,
-                              axes_t axes) {
+struct ir_value *cross_threads(struct ir_builder *b, enum ir_reduction reduction, axes_t over, struct ir_value *partial,
+                               axes_t axes) {
     struct ir_op *op = ir_op_new(b, OP_REDUCE, 1, 1, 0);
     op->reduction = reduction;
     op->over = over;
@@ -94,7 +94,7 @@ static void join_threads(struct late *late, const struct rescaled *pair, axes_t 
     b.span = loop->span;
     b.line = loop->line;
     // Uses behind the loop move to the joined values, so they are made from copies of the partials' names first.
-    struct ir_value *highest = cross(&b, RED_MAX, over, m, m->axes);
+    struct ir_value *highest = cross_threads(&b, RED_MAX, over, m, m->axes);
     ir_map_set(kernel, map, pair->top, highest);
     struct ir_value *scale =
         copy_scale(&b, map, pair, pair->scale, pair->sum_step->operands[0], body->args[pair->highest], m, body);
@@ -102,7 +102,7 @@ static void join_threads(struct late *late, const struct rescaled *pair, axes_t 
     struct ir_value *nothing = ir_binary(&b, OP_EQ, m, ir_number(&b, m->type, -INFINITY));
     scaled = ir_select(&b, nothing, ir_number(&b, s->type, 0), scaled);
     scaled->partial = over;
-    struct ir_value *total = cross(&b, RED_SUM, over, scaled, s->axes);
+    struct ir_value *total = cross_threads(&b, RED_SUM, over, scaled, s->axes);
     highest->name = m->name;
     total->name = s->name;
     for (struct ir_op *op = total->def->next; op; op = op->next)

@@ -15,6 +15,7 @@ struct pass_context {
 
 // Each pass changes the program in place and returns false if it refused (status is set then).
 bool lower_checks(struct pass_context *context);
+bool opt_moments(struct pass_context *context);
 bool lower_strategy(struct pass_context *context);
 bool lower_layout(struct pass_context *context);
 bool lower_jagged(struct pass_context *context);
@@ -61,6 +62,7 @@ bool is_constant(const struct ir_value *value);                       // a CONST
 bool is_integer_constant(const struct ir_value *value, int64_t *out); // a CONST of an integer type or bool
 bool is_inside(const struct ir_op *op, const struct ir_region *region);  // anywhere below
 bool contains_code(const struct ir_region *region, enum ir_opcode code);
+bool region_has_effects(const struct ir_region *region);  // a store, an atomic, an assert or a print, anywhere below
 struct ir_builder builder_before(struct ir_kernel *kernel, struct ir_op *op);
 struct ir_builder builder_at_start(struct ir_kernel *kernel, struct ir_region *region, const struct ir_op *like);
 bool is_stored(const struct ir_kernel *kernel, int param);  // stored to or updated atomically anywhere

@@ -6,11 +6,6 @@ static const struct ir_op *def_of(const struct ir_value *value) {
     return value->region ? NULL : value->def;
 }
 
-static bool has_effects(const struct ir_region *region) {
-    return contains_code(region, OP_STORE) || contains_code(region, OP_ATOMIC) || contains_code(region, OP_ASSERT) ||
-           contains_code(region, OP_PRINT);
-}
-
 // What is assigned to the variable, under whatever mask: an `update` before masks are written down, a `select` behind.
 static const struct ir_value *assigned(const struct ir_value *next, const struct ir_value *variable) {
     const struct ir_op *def = def_of(next);
@@ -81,7 +76,7 @@ static bool is_closed(const struct ir_value *value, const struct ir_region *body
 // highest = max(m, max[tk](v)); total = total * exp(m - base) + sum[tk](exp(v - base)), with base from the new maximum.
 bool match_rescaled(const struct ir_op *loop, struct rescaled *pair) {
     const struct ir_region *body = loop->regions[0];
-    if (loop->code != OP_FOR || loop->result_count != 2 || loop->region_count != 1 || has_effects(body))
+    if (loop->code != OP_FOR || loop->result_count != 2 || loop->region_count != 1 || region_has_effects(body))
         return false;
     for (int m = 0; m < 2; m++) {
         struct ir_value *highest = body->args[m], *total = body->args[1 - m];

@@ -4,7 +4,7 @@
 #ifndef TILEC_LOWERING_SPLIT_H
 #define TILEC_LOWERING_SPLIT_H
 
-#include "lowering/pass.h"
+#include "lowering/moments.h"
 #include "lowering/rescaled.h"
 
 enum { MAX_PHASES = 8, MAX_CARRIED = 16 };
@@ -12,6 +12,7 @@ enum { MAX_PHASES = 8, MAX_CARRIED = 16 };
 // How the carried values of a loop's pieces are joined.
 enum join {
     JOIN_EACH,      // every value by its own reduction
+    JOIN_MOMENTS,   // count, sum and squares (moments.h)
     JOIN_RESCALED,  // a running maximum, and a sum that is rescaled whenever it grows (online softmax)
 };
 

@@ -170,10 +170,20 @@ static void join_rescaled(struct splitter *s, struct ir_map *map, struct ir_buil
     next[t] = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, arguments[t], scale), sum);
 }
 
+static struct ir_value *sum_over(void *data, struct ir_builder *b, struct ir_value *value) {
+    return ir_reduce(b, RED_SUM, *(axes_t *)data, value, NULL);
+}
+
 void join_partials(struct splitter *s, struct ir_map *map, struct ir_builder *b, const struct phase *phase, axes_t over,
                    struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next) {
     if (phase->join == JOIN_RESCALED) {
         join_rescaled(s, map, b, phase, over, arguments, loaded, next);
+        return;
+    }
+    if (phase->join == JOIN_MOMENTS) {
+        struct ir_value *all[MOMENTS];
+        sum_moments(b, loaded, sum_over, &over, all);
+        join_moments(b, arguments, all, next);
         return;
     }
     for (int i = 0; i < phase->loop->result_count; i++) {
@@ -221,6 +231,13 @@ static bool match_pair(struct phase *phase) {
     return true;
 }
 
+static bool match_moments(struct phase *phase) {
+    phase->join = JOIN_MOMENTS;
+    for (int slot = 0; phase->loop->moments && slot < MOMENTS; slot++)
+        phase->reductions[slot] = RED_SUM;
+    return phase->loop->moments;
+}
+
 static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
     if (s->phase_count == MAX_PHASES || loop->result_count > MAX_CARRIED)
         return cannot_split(s, loop, "there are too many loops along the rows, or they carry too many values");
@@ -228,7 +245,7 @@ static bool add_phase(struct splitter *s, const int *uses, struct ir_op *loop) {
         return cannot_split(s, loop, "a loop with `while` runs its tiles one after the other");
     struct phase *phase = &s->phases[s->phase_count++];
     *phase = (struct phase){.loop = loop};
-    if (loop->result_count && !match_pair(phase) && !match_each(s, uses, phase))
+    if (loop->result_count && !match_moments(phase) && !match_pair(phase) && !match_each(s, uses, phase))
         return cannot_split(s, loop,
                   "what the loop carries isn't joined by reductions (v += sum[t](…), v = max(v, max[t](…)), an online "
                   "softmax)");

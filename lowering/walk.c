@@ -108,6 +108,11 @@ bool contains_code(const struct ir_region *region, enum ir_opcode code) {
     return false;
 }
 
+bool region_has_effects(const struct ir_region *region) {
+    return contains_code(region, OP_STORE) || contains_code(region, OP_ATOMIC) || contains_code(region, OP_ASSERT) ||
+           contains_code(region, OP_PRINT);
+}
+
 struct ir_builder builder_before(struct ir_kernel *kernel, struct ir_op *op) {
     return (
         struct ir_builder){.kernel = kernel, .region = op->parent, .before = op, .span = op->span, .line = op->line};
