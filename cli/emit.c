@@ -74,6 +74,14 @@ static tilec_result put_source(const struct emission *emission, const struct til
     return tilec_kernel_fits(chosen->kernel, chosen->config, options, text->data, text->length, chosen->report);
 }
 
+static tilec_result explain_strategy(struct emission *emission, const char *name, tilec_text *text)
+{
+    tilec_result result = choose_kernel(emission->arguments, name, emission->chosen);
+    if (result == TILEC_OK) result = choose_config(emission->arguments, emission->chosen);
+    if (result == TILEC_OK) *text = tilec_kernel_explain_strategy(emission->chosen->kernel, emission->chosen->config);
+    return result;
+}
+
 static tilec_result emit_one(struct emission *emission, const char *name, tilec_text *text)
 {
     struct chosen *chosen = emission->chosen;
@@ -138,12 +146,14 @@ static tilec_result emit_all(struct emission *emission, tilec_text *all)
 {
     const tilec_program *program = emission->chosen->program;
     const char *only = option_value(emission->arguments, OPTION_KERNEL);
+    bool explains = has_option(emission->arguments, OPTION_EXPLAIN_STRATEGY);
     tilec_result result = TILEC_OK;
     int count = only ? 1 : tilec_program_kernel_count(program);
     if (count == 0) return choose_kernel(emission->arguments, NULL, emission->chosen);
     for (int i = 0; i < count && result == TILEC_OK; i++) {
         tilec_text one = {0};
-        result = emit_one(emission, only ? only : tilec_program_kernel_name(program, i), &one);
+        const char *name = only ? only : tilec_program_kernel_name(program, i);
+        result = explains ? explain_strategy(emission, name, &one) : emit_one(emission, name, &one);
         if (result == TILEC_OK && !append(all, &one)) result = TILEC_INTERNAL;
         tilec_text_free(&one);
     }

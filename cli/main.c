@@ -21,8 +21,8 @@ const struct command commands[] = {
      "tilec check examples/jagged_sum.tile\n"
      "tilec check --json examples/*.tile"},
     {"emit", command_emit, "FILE", 0, 1,  NULL,
-     {SPECIALIZATION, OPTION_TARGET, LOWERING, OPTION_IR, OPTION_STOP_AFTER, OPTION_SKIP_PASS, OPTION_LIST_PASSES,
-      OPTION_LIST_OPS, OPTION_KEEP, OPTION_SOURCE, OPTION_OUTPUT, ALWAYS},
+     {SPECIALIZATION, OPTION_TARGET, LOWERING, OPTION_IR, OPTION_STOP_AFTER, OPTION_SKIP_PASS, OPTION_EXPLAIN_STRATEGY,
+      OPTION_LIST_PASSES, OPTION_LIST_OPS, OPTION_KEEP, OPTION_SOURCE, OPTION_OUTPUT, ALWAYS},
      "write the CUDA C (or C) of a kernel, or the program at a stage on the way",
      "Without --kernel every kernel of the file is written. Element types are f32 and i64 unless --type says otherwise;\n"
      "dimensions without a value stay open until launch; `axis d = D;` needs --dim D=….",

@@ -28,6 +28,8 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_STOP_AFTER] = {"stop-after", 0, "PASS", false, false, NULL, "lower no further than this pass and show the program"},
     [OPTION_SKIP_PASS] = {"skip-pass", 0, "PASS", true, false, NULL, "leave out an optional pass (opt_…)"},
     [OPTION_LIST_PASSES] = {"list-passes", 0, NULL, false, false, NULL, "list the passes and end"},
+    [OPTION_EXPLAIN_STRATEGY] = {"explain-strategy", 0, NULL, false, false, NULL,
+                                 "show which strategies for jagged rows apply, and why others don't"},
     [OPTION_LIST_OPS] = {"list-ops", 0, NULL, false, false, NULL, "list the operations of the IR and end"},
     [OPTION_KEEP] = {"keep", 0, "DIR", false, true, NULL, "put everything that is made on the way into this folder"},
     [OPTION_SOURCE] = {"source", 0, "FILE", false, true, NULL, "use this edited text in place of the emitted one"},

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts for loops that stand apart from what a config describes. In: a config with an axis per name of the kernel. Out:
-// the same with more axes, in meshes of their own, for the loops that a strategy adds: those that find rows, that join
-// partial results, that fill shared memory, that take few long rows.
+// Layouts for loops that stand apart from what a config describes. In: a config with an axis per name of the
+// kernel. Out: the same with more axes, in meshes of their own, for the loops that a strategy adds: those that find
+// rows, that join partial results, that fill shared memory, that take few rows of a share.
 //
-// note [meshes] The threads of a block are dealt out anew in each mesh. That is sound because no value is on axes of two
-// meshes: what goes from one to another is a number of the block, or passes through memory.
+// note [meshes] The threads of a block are dealt out anew in each mesh. That is sound because no value is on axes
+// of two meshes: what goes from one to another is a number of the block, or passes through memory.
 #include <string.h>
 
 #include "lowering/axes.h"
 #include "lowering/split.h"
 
-enum { MESH_FIND = 1, MESH_JOIN, MESH_STAGE, MESH_FEW };
-enum { PARTIALS_AT_ONCE = 8, PARTIAL_REGISTERS = 4, FEW_ROWS = 2, FEW_POINTS = 8, LANES = 32 };
+enum { MESH_FIND = 1, MESH_JOIN, MESH_STAGE, MESH_REST, MESH_FEW, MESH_LONE };
+enum { PARTIALS_AT_ONCE = 4, PARTIAL_REGISTERS = 8, FEW_ROWS = 4, LONE_ROWS = 2, ROW_REGISTERS = 8, LANES = 32 };
 
 struct meshes {
     struct splitter *s;
@@ -39,9 +39,11 @@ static const char *unused_suffix(const struct meshes *meshes, const char *wish) 
     return wish;
 }
 
-static void add_axis(struct meshes *meshes, int mesh, const char *name, int vector, int lanes, int warps, int registers) {
+static void add_axis(struct meshes *meshes, int mesh, const char *name, int vector, int lanes, int warps,
+                     int registers) {
     struct config *config = meshes->config;
-    struct config_axis axis = {.name = name, .vector = vector, .lanes = lanes, .warps = warps, .unroll = 1, .mesh = mesh};
+    struct config_axis axis = {.name = name, .vector = vector, .lanes = lanes, .warps = warps, .unroll = 1,
+                               .mesh = mesh};
     axis.block = vector * lanes * warps * registers;
     if (!is_taken(config, name))
         ARENA_PUSH(meshes->s->context->arena, config->axes, config->axis_count, meshes->axis_capacity, axis);
@@ -84,16 +86,17 @@ static void add_join(struct meshes *meshes, const char *rows) {
     add_axis(meshes, MESH_JOIN, s->partial, 1, lanes, warps, PARTIAL_REGISTERS);
 }
 
-static void add_few(struct meshes *meshes, const char *rows) {
+// Rows of a share that is staged, where there are few: `warps` of the block for a row each, or all of it for one
+// after the other.
+static void add_rows(struct meshes *meshes, int mesh, const char *rows, const char *suffix, int rows_at_once) {
     struct splitter *s = meshes->s;
     for (int i = 0; i < meshes->from->axis_count; i++) {
-        const char *name = meshes->from->axes[i].name, *own = arena_printf(s->context->arena, "%s%s", name, s->few);
+        const char *name = meshes->from->axes[i].name, *own = arena_printf(s->context->arena, "%s%s", name, suffix);
         if (!strcmp(name, rows))
-            add_axis(meshes, MESH_FEW, own, 1, 1, meshes->warps, FEW_ROWS);
+            add_axis(meshes, mesh, own, 1, 1, rows_at_once, 1);
         else if (is_phase_axis(s, name))
-            add_axis(meshes, MESH_FEW, own, 1, LANES, 1, FEW_POINTS);
+            add_axis(meshes, mesh, own, 1, LANES, meshes->warps / rows_at_once, ROW_REGISTERS);
     }
-    s->few_rows = meshes->warps * FEW_ROWS;
 }
 
 // A share in one tile; vectors of 16 bytes of the widest element.
@@ -107,6 +110,8 @@ static void add_stage(struct meshes *meshes) {
     int vector = at_most(at_most(16 / bytes, MAX_VECTOR), share), lanes = at_most(LANES, share / vector);
     int warps = at_most(meshes->warps, share / (vector * lanes));
     add_axis(meshes, MESH_STAGE, s->stage, vector, lanes, warps, share / (vector * lanes * warps));
+    add_axis(meshes, MESH_REST, s->rest, 1, vector, 1, 1);
+    s->vector = vector;
 }
 
 static void count_threads(struct meshes *meshes, const char *rows) {
@@ -157,9 +162,11 @@ void add_meshes(struct splitter *s) {
     // A full axis is one and the same in all loops, so its threads can't be dealt out anew.
     s->join = has_full_axes(s->kernel) ? NULL : unused_suffix(&meshes, "_join");
     s->few = unused_suffix(&meshes, "_few");
+    s->lone = unused_suffix(&meshes, "_lone");
     s->find = unused_name(&meshes, arena_printf(context->arena, "%s_find", rows));
     s->partial = unused_name(&meshes, arena_printf(context->arena, "%s_partial", rows));
     s->stage = unused_name(&meshes, arena_printf(context->arena, "%s_stage", rows));
+    s->rest = unused_name(&meshes, arena_printf(context->arena, "%s_rest", rows));
     s->share = unused_name(&meshes, arena_printf(context->arena, "%s_share", rows));
     count_threads(&meshes, rows);
     add_axis(&meshes, MESH_FIND, s->find, 1, LANES, meshes.warps, 1);
@@ -169,7 +176,10 @@ void add_meshes(struct splitter *s) {
         add_axis(&meshes, 0, s->share, 1, 1, 1, 1);
     if (context->config->stage) {
         add_stage(&meshes);
-        add_few(&meshes, rows);
+        add_rows(&meshes, MESH_FEW, rows, s->few, meshes.warps);
+        add_rows(&meshes, MESH_LONE, rows, s->lone, 1);
+        s->few_rows = FEW_ROWS * meshes.warps;
+        s->lone_rows = LONE_ROWS;
     }
     add_grid(&meshes, rows);
     context->config = meshes.config;

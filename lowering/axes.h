@@ -27,9 +27,10 @@ struct axis_list {
 
 struct axis_list axis_list(const struct ir_kernel *kernel);  // in order of first appearance
 bool may_split(struct arena *arena, const struct ir_kernel *kernel);  // whether the strategy chunks applies
-// Whether the wish's strategy (with its chunk and stage) applies to some loop of the kernel. If not, and `why` isn't NULL,
-// *why is the reason.
-bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish, const char **why);
+// Whether the wish's strategy (with its chunk and stage) applies to some loop of the kernel. If not, and `why`
+// isn't NULL, *why is the reason.
+bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish,
+                      struct status *why);
 bool axis_listed(const struct axis_list *list, const char *name);
 
 #endif

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// lower_strategy, strategy `chunks`: a top-level loop whose blocks would each walk a whole row becomes loops over pieces
-// of rows of about equal work. A rewriting of the program, before layouts: what comes out is an ordinary kernel.
+// lower_strategy, strategy `chunks`: a top-level loop whose blocks would each walk a whole row becomes loops over
+// pieces of rows of about equal work. A rewriting of the program, before layouts: what comes out is an ordinary
+// kernel.
 //
 //     for tb in tile(B) { …; acc = for tk in jagged [0, length(tb)) carry … ; out[tb] = acc }
 //  => for tb in tile(chunks) { row = find(tb); partial[tb] = for tk in [begin, begin + C) of the row, from the identity }
 //     for tb in tile(B) { out[tb] = init op reduce of the row's partials, in order }
 //
-// note [numbering] Row r owns the chunks first(r) = o[r] / C + r up to first(r + 1): at least as many as it needs, without
-// a prefix pass; surplus ones are empty. This wants offsets that ascend. Where they don't, chunks may be nobody's: rows are
-// clamped and ranges are checked, so that everything ends and stays inside the arrays all the same.
+// note [numbering] Row r owns the chunks first(r) = o[r] / C + r up to first(r + 1): at least as many as it needs,
+// without a prefix pass; surplus ones are empty. This wants offsets that ascend. Where they don't, chunks may be
+// nobody's: rows are clamped and ranges are checked, so that everything ends and stays inside the arrays all the
+// same.
 #include "lowering/split.h"
 
 // first(row) of note [numbering].
@@ -17,7 +19,8 @@ static struct ir_value *first_chunk(struct splitter *s, struct ir_builder *b, st
     return plus(b, first, row);
 }
 
-static struct ir_value *begins_until(struct splitter *s, struct ir_builder *b, struct ir_value *row, struct ir_value *chunk) {
+static struct ir_value *begins_until(struct splitter *s, struct ir_builder *b, struct ir_value *row,
+                                     struct ir_value *chunk) {
     return ir_binary(b, OP_LE, first_chunk(s, b, row), chunk);
 }
 
@@ -39,7 +42,8 @@ static bool write_chunk_loop(struct splitter *s, struct launch *launch, struct i
     s->kernel->axes[loop->axis].parents = AXIS_BIT(launch->axis);
     for (int i = 0; i < loop->result_count; i++) {
         loop->operands[2 + i] = start_value(s, &launch->copying, &before, phase, i);
-        store_result(s, &launch->copying, b, phase->partials[i], launch->index, phase->loop->results[i], loop->results[i]);
+        store_result(s, &launch->copying, b, phase->partials[i], launch->index, phase->loop->results[i],
+                     loop->results[i]);
     }
     return true;
 }
@@ -48,7 +52,8 @@ static bool write_chunk_loop(struct splitter *s, struct launch *launch, struct i
 static void find_row(struct splitter *s, struct launch *launch, struct ir_builder *b) {
     struct ir_value *count;
     find_rows(s, b, begins_until, 1, &launch->index, &count);
-    launch->row = greatest(b, least(b, minus(b, count, constant(b, 1)), minus(b, s->rows, constant(b, 1))), constant(b, 0));
+    launch->row = greatest(b, least(b, minus(b, count, constant(b, 1)), minus(b, s->rows, constant(b, 1))), constant(b,
+            0));
     launch->row->name = "row";
     struct ir_value *place = minus(b, launch->index, first_chunk(s, b, launch->row));
     launch->begin = ir_binary(b, OP_MUL, place, constant(b, s->chunk));
@@ -73,7 +78,8 @@ static bool write_chunks(struct splitter *s, int phase) {
 
 // ---------------------------------------------------------------------------------------------- joining
 
-static struct ir_value *chunk_of_row(struct splitter *s, struct launch *launch, struct ir_builder *b, struct ir_value *index) {
+static struct ir_value *chunk_of_row(struct splitter *s, struct launch *launch, struct ir_builder *b,
+                                     struct ir_value *index) {
     return plus(b, greatest(b, first_chunk(s, b, launch->row), constant(b, 0)), index);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lower_strategy, strategy `flat`: the packed elements are dealt out in equal shares, one a block, and a block walks the
-// rows in its share, however many they are. A rewriting of the program, before layouts: what comes out is an ordinary
-// kernel.
+// lower_strategy, strategy `flat`: the packed elements are dealt out in equal shares, one a block, and a block
+// walks the rows in its share, however many they are. A rewriting of the program, before layouts: what comes out is
+// an ordinary kernel.
 //
 //     for tb in tile(B) { …; acc = for tk in jagged [0, length(tb)) carry … ; out[tb] = acc }
 //  => for share in tile(shares) {
@@ -11,14 +11,16 @@
 //     } }
 //     for border in tile(shares - 1) { if its row starts in the share before { out[row] = the row's partials, in order } }
 //
-// note [shares] Share t is [t * E, (t + 1) * E) of the packed positions. A row begins in one share, the one of its start;
-// there it is finished if it ends there, too: so is an empty one. A row over a border has one partial per share that it has
-// points in. One more share than the points fill takes rows that begin at their end. This wants offsets that ascend; where
-// they don't, rows may be nobody's, but what is loaded and stored is clipped to the share, which is inside the arrays.
+// note [shares] Share t is [t * E, (t + 1) * E) of the packed positions. A row begins in one share, the one of its
+// start; there it is finished if it ends there, too: so is an empty one. A row over a border has one partial per
+// share that it has points in. One more share than the points fill takes rows that begin at their end. This wants
+// offsets that ascend; where they don't, rows may be nobody's, but what is loaded and stored is clipped to the
+// share, which is inside the arrays.
 //
-// note [staging] Where elements are numbers in a row (and not rows of a matrix), rows begin anywhere, and one may have few
-// points. So the block first brings its share into shared memory, with aligned, wide, independent loads, and walks it there.
-// A share of few rows gives each of them a warp; one of many, the lanes that the config gives to a row.
+// note [staging] Where elements are numbers in a row (and not rows of a matrix), rows begin anywhere, and one may
+// have few points. So the block first brings its share into shared memory, with aligned, wide, independent loads,
+// and walks it there. One or two rows in a share have the whole block each, few a warp, and many the lanes that the
+// config gives to a row.
 #include <string.h>
 
 #include "lowering/axes.h"
@@ -34,14 +36,16 @@ static struct ir_value *both(struct ir_builder *b, struct ir_value *x, struct ir
     return ir_binary(b, OP_LAND, x, y);
 }
 
-static struct ir_value *starts_before(struct splitter *s, struct ir_builder *b, struct ir_value *row, struct ir_value *share) {
+static struct ir_value *starts_before(struct splitter *s, struct ir_builder *b, struct ir_value *row,
+                                      struct ir_value *share) {
     return ir_binary(b, OP_LT, offset_at(s, b, row, 0), times(b, share, s->chunk));
 }
 
 // ---------------------------------------------------------------------------------------------- lengths
 
 // What is computed of the row alone, in front of everything else.
-static struct ir_value *copy_of_row(struct splitter *s, struct launch *launch, struct ir_builder *b, struct ir_value *value) {
+static struct ir_value *copy_of_row(struct splitter *s, struct launch *launch, struct ir_builder *b,
+                                    struct ir_value *value) {
     struct ir_value *known = ir_map_get(launch->copying.map, value);
     struct ir_op *def = value->region ? NULL : value->def;
     if (known != value || !def || !is_inside(def, s->top->regions[0]))
@@ -73,17 +77,27 @@ static bool is_of_row(struct splitter *s, const struct ir_value *value) {
 
 // ---------------------------------------------------------------------------------------------- the walk of a share
 
-// Where a row lies, seen from the launch's piece of the packed tensor.
+// Where a row lies, seen from the launch's share: `first` and `end` are counted from its beginning, clipped to one
+// point beyond it on either side.
 struct place {
-    struct ir_value *start, *length, *end;
-    struct ir_value *starts;  // in the share
+    struct ir_value *start, *first, *end;
+    struct ir_value *starts;  // in the share, or behind
 };
+
+// A value that is clipped to a few bits is computed in 32 from here on.
+static struct ir_value *narrow(struct ir_builder *b, struct ir_value *value, int64_t least_value, int64_t most) {
+    struct ir_value *operands[3] = {value, constant(b, least_value), constant(b, most)};
+    struct ir_value *clipped = ir_elementwise(b, OP_CLAMP, 3, operands);
+    return most < INT32_MAX ? ir_cast(b, TYPE_I64, ir_cast(b, TYPE_I32, clipped)) : clipped;
+}
 
 static struct place place_of(struct splitter *s, struct launch *launch, struct ir_builder *b) {
     struct ir_value *length = copy_of_row(s, launch, b, s->phases[launch->phase].loop->operands[1]);
-    struct place place = {.start = offset_at(s, b, launch->row, 0), .length = greatest(b, length, constant(b, 0))};
-    place.end = plus(b, place.start, place.length);
-    place.starts = ir_binary(b, OP_GE, place.start, launch->begin);
+    struct place place = {.start = offset_at(s, b, launch->row, 0)};
+    struct ir_value *end = plus(b, place.start, greatest(b, length, constant(b, 0)));
+    place.first = narrow(b, minus(b, place.start, launch->begin), -1, s->chunk + 1);
+    place.end = narrow(b, minus(b, end, launch->begin), -1, s->chunk + 1);
+    place.starts = ir_binary(b, OP_GE, place.first, constant(b, 0));
     return place;
 }
 
@@ -94,7 +108,8 @@ static bool is_neutral(const struct ir_value *value, enum ir_reduction reduction
 }
 
 // A whole row starts from its own start values, a part from the identities.
-static struct ir_value *start_of(struct splitter *s, struct launch *launch, struct ir_builder *b, const struct phase *phase,
+static struct ir_value *start_of(struct splitter *s, struct launch *launch, struct ir_builder *b,
+                                 const struct phase *phase,
                                  int slot) {
     struct ir_value *identity = start_value(s, &launch->copying, b, phase, slot);
     struct ir_value *init = ir_map_get(launch->copying.map, phase->loop->operands[2 + slot]);
@@ -140,12 +155,13 @@ static bool write_part(struct splitter *s, struct launch *launch, struct ir_buil
         return false;
     struct ir_builder before = builder_before(s->kernel, loop);
     struct place place = place_of(s, launch, &before);
-    struct ir_value *lo = greatest(&before, minus(&before, launch->begin, place.start), constant(&before, 0));
-    struct ir_value *hi = least(&before, place.length, minus(&before, launch->end, place.start));
-    struct ir_value *any = ir_binary(&before, OP_LT, lo, hi);
+    struct ir_value *first = greatest(&before, place.first, constant(&before, 0));
+    struct ir_value *points = minus(&before, least(&before, place.end, launch->end), first);
+    struct ir_value *any = ir_binary(&before, OP_GT, points, constant(&before, 0));
+    struct ir_value *skipped = minus(&before, plus(&before, launch->begin, first), place.start);
     struct ir_axis *axis = &s->kernel->axes[loop->axis];
-    axis->lo = loop->operands[0] = lo;
-    axis->hi = loop->operands[1] = hi;
+    axis->lo = loop->operands[0] = skipped;
+    axis->hi = loop->operands[1] = plus(&before, skipped, points);
     axis->parents = ir_axis_closure(s->kernel, launch->axis);
     for (int i = 0; i < loop->result_count; i++)
         loop->operands[2 + i] = start_of(s, launch, &before, phase, i);
@@ -196,7 +212,8 @@ static void note_load(void *data, struct ir_op *op) {
     if (op->code != OP_LOAD)
         return;
     const struct ir_param *param = &loads->s->kernel->params[op->param];
-    bool packed = param->kind == PARAM_IN && param->rank == 1 && is_packed_position(loads->s, op->operands[0], loads->axis);
+    bool packed = param->kind == PARAM_IN && param->rank == 1 && is_packed_position(loads->s, op->operands[0],
+                                                                                    loads->axis);
     *(packed ? &loads->packed[op->param] : &loads->other[op->param]) = true;
 }
 
@@ -251,29 +268,35 @@ static bool plan_stage(struct splitter *s, const struct phase *phase) {
     return true;
 }
 
-// One turn brings a share; `bound` (NULL: none) is where the tensor ends.
-static bool stage_tensor(struct splitter *s, struct launch *launch, struct ir_builder *b, int param, struct ir_value *bound) {
+// Elements [from, end) of the share. `end` is a multiple of a vector, or the axis has none.
+static bool stage_elements(struct splitter *s, struct launch *launch, struct ir_builder *b, int param, const char *axis,
+                           int64_t extent, struct ir_value *from, struct ir_value *end) {
     struct ir_builder inside, valid;
-    struct ir_value *indices[2] = {launch->index, NULL};
-    if (!make_loop(s, b, s->stage, AXIS_TILE, 0, constant(b, 0), constant(b, s->chunk), &inside, &indices[1]))
+    struct ir_value *index, *indices[2] = {launch->index, NULL};
+    if (!make_loop(s, b, axis, AXIS_TILE, 0, constant(b, 0), constant(b, extent), &inside, &index))
         return false;
-    struct ir_value *position = plus(&inside, launch->begin, indices[1]);
-    valid = inside;
-    if (bound)
-        make_branch(&inside, ir_binary(&inside, OP_LT, position, bound), &valid, NULL);
+    indices[1] = from ? plus(&inside, from, index) : index;
+    make_branch(&inside, ir_binary(&inside, OP_LT, indices[1], end), &valid, NULL);
+    struct ir_value *position = plus(&valid, launch->begin, indices[1]);
     ir_store(&valid, s->staged[param], indices, ir_load(&valid, param, &position, NULL), NULL);
     end_loop(&inside, 0, NULL);
     return true;
 }
 
+// Whole vectors in one turn without a branch, so that all loads are under way together with what is loaded beside;
+// then, in the last share, the elements that are left.
 static bool write_stage(struct splitter *s, struct launch *launch, struct ir_builder *b, int count) {
     for (int p = 0; p < count; p++) {
-        struct ir_builder full, rest;
-        struct ir_value *extent = s->kernel->params[p].extents[0];
+        struct ir_builder rest;
         if (s->staged[p] < 0)
             continue;
-        make_branch(b, ir_binary(b, OP_LE, plus(b, launch->begin, constant(b, s->chunk)), extent), &full, &rest);
-        if (!stage_tensor(s, launch, &full, p, NULL) || !stage_tensor(s, launch, &rest, p, extent))
+        struct ir_value *left = minus(b, s->kernel->params[p].extents[0], launch->begin);
+        struct ir_value *end = narrow(b, left, 0, s->chunk);
+        struct ir_value *whole = times(b, ir_binary(b, OP_DIV, end, constant(b, s->vector)), s->vector);
+        if (!stage_elements(s, launch, b, p, s->stage, s->chunk, NULL, whole))
+            return false;
+        make_branch(b, ir_binary(b, OP_LT, whole, end), &rest, NULL);
+        if (!stage_elements(s, launch, &rest, p, s->rest, s->vector, whole, end))
             return false;
     }
     return true;
@@ -290,7 +313,8 @@ static bool in_grid(const struct splitter *s, const struct ir_op *loop) {
 }
 
 // Loops of the nest that go to the grid stand outside of the walk. *inside is then where they stand.
-static bool write_outside(struct splitter *s, struct launch *launch, struct ir_region *region, struct ir_builder *inside) {
+static bool write_outside(struct splitter *s, struct launch *launch, struct ir_region *region,
+                          struct ir_builder *inside) {
     for (struct ir_op *op = region->first; op; op = op->next) {
         if (op->code != OP_FOR || !is_around_phases(s, op))
             continue;
@@ -299,7 +323,8 @@ static bool write_outside(struct splitter *s, struct launch *launch, struct ir_r
         struct ir_builder before = builder_before(s->kernel, s->kernel->axes[launch->axis].loop), outer = *inside;
         struct ir_map *map = ir_map_new(s->kernel);
         for (int i = 0; i < 2; i++)
-            ir_map_set(s->kernel, launch->copying.map, op->operands[i], number_at_front(s, &before, map, op->operands[i]));
+            ir_map_set(s->kernel, launch->copying.map, op->operands[i], number_at_front(s, &before, map,
+                                                                                        op->operands[i]));
         if (!open_nest(s, launch, &outer, op, inside))
             return false;
         launch->outside[launch->outside_count++] = op;
@@ -315,11 +340,13 @@ static bool write_rows_of_share(struct splitter *s, struct launch *launch, struc
     struct ir_value *count = minus(b, found[1], first);
     if (!s->stages)
         return write_walk(s, launch, NULL, b, first, count);
-    struct ir_builder few, many;
+    struct ir_builder lone, more, few, many;
     if (!write_stage(s, launch, b, s->staged_count))
         return false;
-    make_branch(b, ir_binary(b, OP_LE, count, constant(b, s->few_rows)), &few, &many);
-    return write_walk(s, launch, s->few, &few, first, count) && write_walk(s, launch, NULL, &many, first, count);
+    make_branch(b, ir_binary(b, OP_LE, count, constant(b, s->lone_rows)), &lone, &more);
+    make_branch(&more, ir_binary(&more, OP_LE, count, constant(&more, s->few_rows)), &few, &many);
+    return write_walk(s, launch, s->lone, &lone, first, count) && write_walk(s, launch, s->few, &few, first, count) &&
+           write_walk(s, launch, NULL, &many, first, count);
 }
 
 static bool write_shares(struct splitter *s, int phase, bool effects) {
@@ -337,7 +364,7 @@ static bool write_shares(struct splitter *s, int phase, bool effects) {
     if (!write_outside(s, &launch, s->top->regions[0], &inside))
         return false;
     launch.begin = times(&inside, launch.index, s->chunk);
-    launch.end = least(&inside, plus(&inside, launch.begin, constant(&inside, s->chunk)), s->points);
+    launch.end = narrow(&inside, minus(&inside, s->points, launch.begin), 0, s->chunk);
     if (!write_rows_of_share(s, &launch, &inside))
         return false;
     for (struct ir_region *region = inside.region; region != before.region; region = region->owner->parent) {
@@ -352,21 +379,24 @@ static bool write_shares(struct splitter *s, int phase, bool effects) {
 // ---------------------------------------------------------------------------------------------- borders
 
 // The first partial is of a row that starts in its share, the others are of one that started before.
-static struct ir_value *place_of_part(struct splitter *s, struct launch *launch, struct ir_builder *b, struct ir_value *index) {
+static struct ir_value *place_of_part(struct splitter *s, struct launch *launch, struct ir_builder *b,
+                                      struct ir_value *index) {
     struct ir_value *is_first = ir_binary(b, OP_EQ, index, constant(b, 0));
     (void)s;
     return plus(b, times(b, plus(b, launch->index, index), 2), ir_select(b, is_first, constant(b, 1), constant(b, 0)));
 }
 
 static bool join_parts(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
-    struct place place = place_of(s, launch, b);
-    struct ir_value *last = ir_binary(b, OP_DIV, minus(b, place.end, constant(b, 1)), constant(b, s->chunk));
+    struct ir_value *start = offset_at(s, b, launch->row, 0);
+    struct ir_value *end = plus(b, start, copy_of_row(s, launch, b, phase->loop->operands[1]));
+    struct ir_value *last = ir_binary(b, OP_DIV, minus(b, end, constant(b, 1)), constant(b, s->chunk));
     last = least(b, last, minus(b, s->pieces, constant(b, 1)));
     struct ir_value *count = plus(b, minus(b, last, launch->index), constant(b, 1));
     return write_join(s, launch, b, phase, ir_select(b, launch->guard, count, constant(b, 0)), place_of_part);
 }
 
-// The row over the border behind share `index`, if it starts in that share: one that goes on is joined at its first border.
+// The row over the border behind share `index`, if it starts in that share: one that goes on is joined at its first
+// border.
 static bool write_borders(struct splitter *s, int phase, bool effects) {
     struct launch launch = new_launch(s, phase, effects);
     struct ir_builder before = builder_before(s->kernel, s->top), inside;
@@ -374,7 +404,8 @@ static bool write_borders(struct splitter *s, int phase, bool effects) {
     launch.copying.suffix = s->join;
     struct ir_value *borders = minus(&before, s->pieces, constant(&before, 1));
     const char *name = copied_name(s, &launch.copying, s->kernel->axes[s->row_axis].name);
-    struct ir_op *loop = make_loop(s, &before, name, AXIS_TILE, 0, constant(&before, 0), borders, &inside, &launch.index);
+    struct ir_op *loop = make_loop(s, &before, name, AXIS_TILE, 0, constant(&before, 0), borders, &inside,
+                                   &launch.index);
     if (!loop)
         return false;
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;
@@ -384,9 +415,9 @@ static bool write_borders(struct splitter *s, int phase, bool effects) {
     launch.row->name = "row";
     launch.begin = times(&inside, launch.index, s->chunk);
     struct place place = place_of(s, &launch, &inside);
-    struct ir_value *border = times(&inside, next, s->chunk);
+    struct ir_value *border = constant(&inside, s->chunk);
     struct ir_value *crosses = ir_binary(&inside, OP_GT, place.end, border);
-    crosses = both(&inside, crosses, ir_binary(&inside, OP_LT, place.start, border));
+    crosses = both(&inside, crosses, ir_binary(&inside, OP_LT, place.first, border));
     launch.guard = both(&inside, place.starts, crosses);
     if (!write_nest_region(s, &launch, &inside, s->top->regions[0]))
         return false;

@@ -32,7 +32,8 @@ bool have_same_names(const struct ir_kernel *kernel, axes_t a, axes_t b);
 // Replaces operands of the operation and of all below it.
 void replace_in(struct ir_op *op, const struct ir_value *old, struct ir_value *value);
 // A reduction across threads of the partial results.
-struct ir_value *cross_threads(struct ir_builder *builder, enum ir_reduction reduction, axes_t over, struct ir_value *partial,
+struct ir_value *cross_threads(struct ir_builder *builder, enum ir_reduction reduction, axes_t over,
+                               struct ir_value *partial,
                                axes_t axes);
 // Turns a loop that carries moments, those right inside it included, if it can.
 void make_moments_late(struct late *late, struct ir_op *loop);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moments (moments.h) cross lanes and warps behind their loop, as plain sums do (late.c): each thread keeps count, sum and
-// squares of its own points, around their own mean, and the threads' are joined once. What is done in the loop stays as it
-// is written: it is the same for the points of a thread as for those of a tile.
+// Moments (moments.h) cross lanes and warps behind their loop, as plain sums do (late.c): each thread keeps count,
+// sum and squares of its own points, around their own mean, and the threads' are joined once. What is done in the
+// loop stays as it is written: it is the same for the points of a thread as for those of a tile.
 #include "lowering/late.h"
 
 struct marking {

@@ -67,7 +67,8 @@ struct config_data {
 // A good config for this data; `data` NULL: config_default's.
 struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data);
 
-// A knob of the space: its path ("axes.tm.block", "grid", "peel") and its choices as JSON texts ("128", "true", "[\"tm\",\"tb\"]").
+// A knob of the space: its path ("axes.tm.block", "grid", "peel") and its choices as JSON texts ("128", "true",
+// "[\"tm\",\"tb\"]").
 struct config_knob {
     const char *path;
     int choice_count;
@@ -78,8 +79,12 @@ struct config_space {
     struct config_knob *knobs;
 };
 struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel);
-// Draws from the space so that it mostly lowers (lane and warp products within limits). The same seed gives the same config.
+// Draws from the space so that it mostly lowers (lane and warp products within limits). The same seed gives the
+// same config.
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed);
+// Which strategy the config takes, and of each whether it applies and why not, as text: "flat  doesn't apply: …".
+void config_explain_strategies(struct text *out, struct arena *arena, const struct ir_kernel *kernel,
+                               const struct config *config);
 // Whether the config fits the kernel: every axis named, powers of two, products within limits. Names what doesn't.
 struct status config_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 struct config_axis *config_axis_named(const struct config *config, const char *name);  // NULL if there is none

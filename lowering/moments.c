@@ -7,8 +7,8 @@
 //  => total, n, s = for t carry (0, 0, 0) { joined with: sum[t](f), sum[t](1), the tile's squares around its own mean }
 //     squares = s + n * (total / n - u)^2
 //
-// u is as a rule the mean, made of `total`, so that the program can't do it in one loop itself. Both loops may hold others
-// (of rows, of columns) as long as those run over the same points, too.
+// u is as a rule the mean, made of `total`, so that the program can't do it in one loop itself. Both loops may hold
+// others (of rows, of columns) as long as those run over the same points, too.
 #include "lowering/moments.h"
 
 enum { MAX_DEPTH = 4 };
@@ -36,7 +36,8 @@ static struct ir_value *spread(struct ir_builder *b, struct ir_value *factor, st
     return ir_select(b, ir_binary(b, OP_GT, factor, zero), squares, zero);
 }
 
-void join_moments(struct ir_builder *b, struct ir_value *const *a, struct ir_value *const *c, struct ir_value **joined) {
+void join_moments(struct ir_builder *b, struct ir_value *const *a, struct ir_value *const *c,
+                  struct ir_value **joined) {
     struct ir_value *count = ir_binary(b, OP_ADD, a[MOMENT_COUNT], c[MOMENT_COUNT]);
     struct ir_value *product = ir_binary(b, OP_MUL, a[MOMENT_COUNT], c[MOMENT_COUNT]);
     struct ir_value *factor = ir_binary(b, OP_DIV, product, at_least_one(b, count));
@@ -48,7 +49,8 @@ void join_moments(struct ir_builder *b, struct ir_value *const *a, struct ir_val
     joined[MOMENT_SQUARES] = ir_binary(b, OP_ADD, squares, between);
 }
 
-void sum_moments(struct ir_builder *b, struct ir_value *const *sets, sum_fn *sum, void *data, struct ir_value **joined) {
+void sum_moments(struct ir_builder *b, struct ir_value *const *sets, sum_fn *sum, void *data,
+                 struct ir_value **joined) {
     joined[MOMENT_COUNT] = sum(data, b, sets[MOMENT_COUNT]);
     joined[MOMENT_SUM] = sum(data, b, sets[MOMENT_SUM]);
     struct ir_value *all = mean_of(b, joined[MOMENT_SUM], joined[MOMENT_COUNT]);
@@ -104,7 +106,7 @@ static bool starts_at_zero(const struct ir_op *loop) {
     return is_identity(init, RED_SUM);
 }
 
-// ---------------------------------------------------------------------------------------------- the same points, the same values
+// ---------------------------------------------------------------------------------------------- the same points and values
 
 static bool same_value(const struct ir_kernel *kernel, const struct nest *a, const struct nest *b,
                        const struct ir_value *x, const struct ir_value *y) {
@@ -224,7 +226,8 @@ static void write_step(struct ir_kernel *kernel, const struct nest *nest) {
     ir_remove(nest->step);
 }
 
-static void fuse(struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares, struct ir_value *centre) {
+static void fuse(struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares,
+                 struct ir_value *centre) {
     struct ir_op *outer = sums->loops[0], *second = squares->loops[0];
     struct ir_builder before = builder_before(kernel, outer);
     struct ir_value *starts[MOMENTS] = {outer->operands[2], outer->operands[2], outer->operands[2]};

@@ -25,6 +25,14 @@ static bool is_integer(const struct ir_value *value, int64_t expected) {
     return is_integer_constant(value, &actual) && actual == expected;
 }
 
+// Of an integer sum that `part` is a part of, the other one: (a + b) - a, wrapped or not.
+static struct ir_value *other_summand(const struct ir_value *sum, const struct ir_value *part) {
+    const struct ir_op *def = sum->region || ir_type_is_float(sum->type) ? NULL : sum->def;
+    if (!def || def->code != OP_ADD)
+        return NULL;
+    return def->operands[0] == part ? def->operands[1] : def->operands[1] == part ? def->operands[0] : NULL;
+}
+
 // The operand that an operation with a neutral or absorbing other operand gives, or NULL. Exact for integers and bool;
 // for floating types only where every value, NaN and -0 included, comes out the same.
 static struct ir_value *neutral(const struct ir_op *op) {
@@ -32,7 +40,7 @@ static struct ir_value *neutral(const struct ir_op *op) {
                     *b = op->operand_count > 1 ? op->operands[1] : NULL;
     switch (op->code) {
     case OP_ADD: return is_integer(a, 0) ? b : is_integer(b, 0) ? a : NULL;
-    case OP_SUB: return is_integer(b, 0) ? a : NULL;
+    case OP_SUB: return is_integer(b, 0) ? a : other_summand(a, b);
     case OP_MUL: return is_integer(a, 1) || is_integer(b, 0) ? b : is_integer(b, 1) || is_integer(a, 0) ? a : NULL;
     case OP_DIV: return is_integer(b, 1) ? a : NULL;
     case OP_MIN:

@@ -89,7 +89,8 @@ static struct ir_builder branch_builder(const struct ir_builder *b, struct ir_re
     return inside;
 }
 
-void make_branch(struct ir_builder *b, struct ir_value *condition, struct ir_builder *inside, struct ir_builder *other) {
+void make_branch(struct ir_builder *b, struct ir_value *condition, struct ir_builder *inside,
+                 struct ir_builder *other) {
     struct ir_op *branch = ir_op_new(b, OP_IF, 1, 0, 2);
     branch->operands[0] = condition;
     ir_insert(b, branch);
@@ -179,7 +180,8 @@ int result_tensor(struct splitter *s, const char *name, const struct ir_value *v
     return workspace(s, name, value->type, 1 + count, extents);
 }
 
-static void result_indices(struct splitter *s, struct copying *copying, struct ir_builder *b, const struct ir_value *value,
+static void result_indices(struct splitter *s, struct copying *copying, struct ir_builder *b,
+                           const struct ir_value *value,
                            struct ir_value *row, struct ir_value **indices) {
     int axes[IR_MAX_RANK], count = result_axes(s, value, axes);
     indices[0] = row;
@@ -218,7 +220,8 @@ static bool has_effect(const struct ir_op *op) {
 }
 
 // An identity of the variable's type on its axes.
-struct ir_value *start_value(struct splitter *s, struct copying *copying, struct ir_builder *b, const struct phase *phase,
+struct ir_value *start_value(struct splitter *s, struct copying *copying, struct ir_builder *b,
+                             const struct phase *phase,
                              int slot) {
     const struct ir_value *result = phase->loop->results[slot];
     struct ir_value *identity = identity_constant(b, phase->reductions[slot], result->type);
@@ -262,13 +265,15 @@ void keep_results(struct splitter *s, struct launch *launch, struct ir_builder *
     }
 }
 
-bool write_join(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase, struct ir_value *count,
+bool write_join(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase,
+                struct ir_value *count,
                 place_fn *place) {
     const struct ir_op *old = phase->loop;
     const char *name = launch->copying.suffix ? s->partial : s->kernel->axes[old->axis].name;
     struct ir_builder inside;
     struct ir_value *index;
-    struct ir_op *loop = make_loop(s, b, name, AXIS_JAGGED, ir_axis_closure(s->kernel, launch->axis), constant(b, 0), count,
+    struct ir_op *loop = make_loop(s, b, name, AXIS_JAGGED, ir_axis_closure(s->kernel, launch->axis), constant(b, 0),
+                                   count,
                                    &inside, &index);
     if (!loop)
         return false;
@@ -288,7 +293,8 @@ bool write_join(struct splitter *s, struct launch *launch, struct ir_builder *b,
 
 static void read_kept(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
     for (int i = 0; i < phase->loop->result_count; i++) {
-        struct ir_value *value = load_result(s, &launch->copying, b, phase->kept[i], launch->row, phase->loop->results[i]);
+        struct ir_value *value = load_result(s, &launch->copying, b, phase->kept[i], launch->row,
+                                             phase->loop->results[i]);
         value->name = phase->loop->results[i]->name;
         ir_map_set(s->kernel, launch->copying.map, phase->loop->results[i], value);
     }
@@ -385,7 +391,8 @@ static bool write_nest(struct splitter *s, struct launch *launch, struct ir_buil
     return true;
 }
 
-bool write_nest_region(struct splitter *s, struct launch *launch, struct ir_builder *b, const struct ir_region *region) {
+bool write_nest_region(struct splitter *s, struct launch *launch, struct ir_builder *b,
+                       const struct ir_region *region) {
     for (struct ir_op *op = region->first; op && op->code != OP_YIELD; op = op->next) {
         struct phase *phase = phase_of(s, op);
         bool good = true;
@@ -438,7 +445,8 @@ bool write_rows(struct splitter *s, int phase, bool effects, work_fn *work) {
     launch.work = work;
     launch.copying.suffix = s->join;
     const char *name = copied_name(s, &launch.copying, s->kernel->axes[s->row_axis].name);
-    struct ir_op *loop = make_loop(s, &before, name, AXIS_TILE, 0, constant(&before, 0), s->rows, &inside, &launch.index);
+    struct ir_op *loop = make_loop(s, &before, name, AXIS_TILE, 0, constant(&before, 0), s->rows, &inside,
+                                   &launch.index);
     if (!loop)
         return false;
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;

@@ -39,9 +39,10 @@ struct splitter {
                                                // chunks or shares
     struct ir_value *extent[IR_MAX_AXES];      // of the axes that results are on
     int found;           // workspace parameter: what is found for each piece, where a launch of its own does that
-    // Of launches with layouts of their own (apart.c): suffixes of the names of axes, NULL where there is none; names of axes.
-    const char *join, *few, *find, *partial, *stage, *share;
-    int few_rows;
+    // Of launches with layouts of their own (apart.c): suffixes of the names of axes, NULL where there is none;
+    // names of axes.
+    const char *join, *few, *lone, *find, *partial, *stage, *rest, *share;
+    int few_rows, lone_rows, vector;  // up to how many rows a share has few, has lone ones; of staging
     // flat.c, of the launch at hand: by parameter, which local tensor it is staged in, or -1.
     bool stages;
     int *staged, staged_count;
@@ -64,7 +65,8 @@ struct launch {
     struct ir_value *guard;  // where this holds; NULL: everywhere
     int axis;                // of the rows, or of what stands for them
     struct ir_value *index, *row;
-    struct ir_value *begin, *end;  // of the piece: in the row (chunks), in the packed tensor (flat)
+    struct ir_value *begin;  // of the piece: in the row (chunks), in the packed tensor (flat)
+    struct ir_value *end;    // flat: of the share's points, counted from its begin
     const struct ir_op *outside[IR_MAX_AXES];  // loops of the nest that stand around already
     int outside_count;
     work_fn *work;
@@ -81,9 +83,10 @@ struct ir_value *number_at_front(struct splitter *splitter, struct ir_builder *b
 // Whether the value is the row's start plus the position on the axis: where the point lies in the packed tensor.
 bool is_packed_position(const struct splitter *splitter, const struct ir_value *value, int axis);
 bool is_around_phases(const struct splitter *splitter, const struct ir_op *op);
-// next[i] from arguments[i] and the partials loaded[i], reduced over the axis. The map says what became of values around
-// the phase's loop.
-void join_partials(struct splitter *splitter, struct ir_map *map, struct ir_builder *builder, const struct phase *phase, axes_t over,
+// next[i] from arguments[i] and the partials loaded[i], reduced over the axis. The map says what became of values
+// around the phase's loop.
+void join_partials(struct splitter *splitter, struct ir_map *map, struct ir_builder *builder, const struct phase *phase,
+                   axes_t over,
                    struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next);
 
 // ------------------------------------------------------------------------------------------ small pieces (split.c)
@@ -95,7 +98,8 @@ struct ir_value *least(struct ir_builder *builder, struct ir_value *x, struct ir
 struct ir_value *greatest(struct ir_builder *builder, struct ir_value *x, struct ir_value *y);
 // offsets[row + distance], as i64.
 struct ir_value *offset_at(struct splitter *splitter, struct ir_builder *builder, struct ir_value *row, int distance);
-int workspace(struct splitter *splitter, const char *name, enum ir_type type, int rank, struct ir_value *const *extents);
+int workspace(struct splitter *splitter, const char *name, enum ir_type type, int rank,
+              struct ir_value *const *extents);
 
 // ------------------------------------------------------------------------------------------ writing loops (split.c)
 
@@ -107,12 +111,14 @@ struct ir_op *make_loop(struct splitter *splitter, struct ir_builder *builder, c
                         struct ir_value **index);
 void end_loop(struct ir_builder *inside, int count, struct ir_value *const *values);
 // An `if` in front of `builder`; *inside is where its first branch goes, *other (or NULL) its second. Each is ended.
-void make_branch(struct ir_builder *builder, struct ir_value *condition, struct ir_builder *inside, struct ir_builder *other);
+void make_branch(struct ir_builder *builder, struct ir_value *condition, struct ir_builder *inside,
+                 struct ir_builder *other);
 axes_t moved_axes(const struct splitter *splitter, const struct copying *copying, axes_t axes);
 struct ir_op *copy_op(struct splitter *splitter, struct copying *copying, struct ir_builder *builder, struct ir_op *op);
 const char *copied_name(const struct splitter *splitter, const struct copying *copying, const char *name);
 // Everything of the nest that the launch needs, with its own work in the phase's place.
-bool write_nest_region(struct splitter *splitter, struct launch *launch, struct ir_builder *builder, const struct ir_region *region);
+bool write_nest_region(struct splitter *splitter, struct launch *launch, struct ir_builder *builder,
+                       const struct ir_region *region);
 
 // Tensors that hold a carried value per row or piece, and their elements at `row`, where `shape` stands for the value.
 int result_tensor(struct splitter *splitter, const char *name, const struct ir_value *value, struct ir_value *rows);
@@ -148,7 +154,7 @@ void add_meshes(struct splitter *splitter);
 
 // ------------------------------------------------------------------------------------------ finding rows (find.c)
 
-// How many rows, from the first, the piece lies behind: counted by bisection, since what decides it ascends with the rows.
+// How many rows, from the first, the piece lies behind: what decides it ascends with the rows.
 typedef struct ir_value *is_before_fn(struct splitter *splitter, struct ir_builder *builder, struct ir_value *row,
                                       struct ir_value *piece);
 // Makes the tensor of them and the launch that fills it, if that is how the config wants it.

@@ -438,14 +438,45 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
     return true;
 }
 
-bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish, const char **why) {
-    struct config config = {.strategy = wish->strategy, .chunk = wish->chunk, .search = wish->search, .stage = wish->stage};
+bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish,
+                      struct status *why) {
+    struct config config = {.strategy = wish->strategy, .chunk = wish->chunk, .search = wish->search,
+                            .stage = wish->stage};
     struct pass_context context = {.arena = arena, .config = &config, .status = STATUS_OK};
     context.kernel = ir_kernel_clone(arena, kernel);
     bool applies = lower_strategy(&context);
     if (why)
-        *why = applies ? NULL : context.status.reason;
+        *why = context.status;
     return applies;
+}
+
+static void explain(struct text *out, struct arena *arena, const struct ir_kernel *kernel, const struct config *wish) {
+    struct status why;
+    bool applies = strategy_applies(arena, kernel, wish, &why);
+    text_printf(out, "  %-6s  %-6s  %s", config_strategy_name(wish->strategy), wish->stage ? "staged" : "",
+                applies ? "applies\n" : "doesn't apply: ");
+    if (applies)
+        return;
+    text_add(out, why.reason);
+    if (why.span.source)
+        text_printf(out, " (line %d)", source_position(why.span.source, why.span.begin).line);
+    text_add(out, "\n");
+}
+
+void config_explain_strategies(struct text *out, struct arena *arena, const struct ir_kernel *kernel,
+                               const struct config *config) {
+    text_printf(out, "%s: %s", kernel->name, config_strategy_name(config->strategy));
+    if (config->strategy != STRATEGY_ROWS)
+        text_printf(out, " of %d%s%s", config->chunk, config->search ? ", by search" : "", config->stage ? ", staged" : "");
+    text_add(out, "\n");
+    for (int i = 0; i < STRATEGY_COUNT; i++) {
+        struct config wish = {.strategy = (enum config_strategy)i,
+                              .chunk = config->chunk ? config->chunk : LEAST_CHUNK};
+        explain(out, arena, kernel, &wish);
+    }
+    struct config staged = {.strategy = STRATEGY_FLAT, .chunk = config->chunk ? config->chunk : LEAST_CHUNK,
+                            .stage = true};
+    explain(out, arena, kernel, &staged);
 }
 
 bool may_split(struct arena *arena, const struct ir_kernel *kernel) {

@@ -160,6 +160,15 @@ tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config,
     return result;
 }
 
+tilec_text tilec_kernel_explain_strategy(tilec_kernel *kernel, const tilec_config *config)
+{
+    struct arena *arena = arena_new();
+    struct text text = {0};
+    if (arena) config_explain_strategies(&text, arena, kernel->ir, config_or_default(arena, kernel, config));
+    arena_free(arena);
+    return text_take(&text);
+}
+
 // Whether `name` stands in the text as a whole word with an opening parenthesis behind it.
 static bool defines(const char *text, size_t length, const char *name)
 {

@@ -149,6 +149,8 @@ struct tilec_emit_options {
 // Lowers and emits. config NULL: the default. *text is empty after stop_after.
 tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
                                tilec_report *report, tilec_text *text);
+// The strategy for jagged rows that the config (NULL: the default) takes, and why others don't apply.
+tilec_text tilec_kernel_explain_strategy(tilec_kernel *kernel, const tilec_config *config);
 // Whether an edited text still has every entry point of the emitted one. TILEC_WRONG names those it lacks.
 tilec_result tilec_kernel_fits(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
                                const char *text, size_t length, tilec_report *report);

@@ -10,7 +10,7 @@
 //   tn_join: block 64 = vector 2 x lanes 32 x warps 1 x registers 1
 //   tl_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   td_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
-//   tb_partial: block 16 = vector 1 x lanes 1 x warps 4 x registers 4
+//   tb_partial: block 32 = vector 1 x lanes 1 x warps 4 x registers 8
 //   grid tn, tn_join, tb, tb_join; strategy chunks of 32; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, offsets ascends, dense at a multiple of 16 bytes, bias at a multiple of 16 bytes, out at a multiple of 16 bytes
 // launches, in this order: jagged_dense_bmm_1, jagged_dense_bmm_2
@@ -23,12 +23,12 @@ static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
     return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
 }
 
-static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
-    return a > b ? a : b;
-}
-
 static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
     return a < b ? a : b;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
 }
 
 static __device__ __forceinline__ void tile_load_bf16x2(float *v, const unsigned short *p) {
@@ -70,22 +70,38 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long 
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
     // 15: for (tb, tn) in tile(B, K) {
-    const long long i = (long long)(L / 32) + (long long)B;
+    const long long B_2 = (long long)B;
+    const long long i = (long long)(L / 32) + B_2;
     const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
     const int tb_find0 = (int)blockIdx.x * 128;
     const int tb_find = tb_find0 + tb_find_t;
     const bool inside = tb_find < i_2;
-    const long long i_3 = tile_f32_to_i64(log2f((float)B)) + 2LL;
+    const long long i_3 = tile_f32_to_i64(log2f((float)B)) / 3LL + 2LL;
     long long i_4 = (long long)0;
     long long i_5 = (long long)B;
     for (long long turn = 0LL; turn < i_3; ++turn) {
-        const long long i_6 = (i_4 + i_5) / 2LL;
+        const long long i_6 = (i_5 - i_4 + 7LL) / 8LL;
+        const long long i_7 = i_4 + i_6;
+        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2);
         const bool inside_2 = i_4 < i_5;
-        const bool inside_3 = (int)tile_clampi_i64((inside ? offsets[(int)i_6] : 0LL) / 32LL + i_6, -2146435071LL, 2146435071LL) <= tb_find;
-        const long long i_7 = inside_2 && inside_3 ? i_6 + 1LL : i_4;
-        const long long i_8 = inside_2 && !inside_3 ? i_6 : i_5;
-        i_4 = i_7;
-        i_5 = i_8;
+        const long long i_9 = i_7 + i_6;
+        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2);
+        const long long i_11 = i_9 + i_6;
+        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2);
+        const long long i_13 = i_11 + i_6;
+        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2);
+        const long long i_15 = i_13 + i_6;
+        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_2);
+        const long long i_17 = i_15 + i_6;
+        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_2);
+        const long long i_19 = i_17 + i_6;
+        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_2);
+        const int i_21 = (i_7 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_8] : 0LL) / 32LL + i_8, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_9 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_10] : 0LL) / 32LL + i_10, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_11 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_12] : 0LL) / 32LL + i_12, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_13 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_14] : 0LL) / 32LL + i_14, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_15 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_16] : 0LL) / 32LL + i_16, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_17 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_18] : 0LL) / 32LL + i_18, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_19 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_20] : 0LL) / 32LL + i_20, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0);
+        const long long i_22 = i_4 + (long long)i_21 * i_6;
+        const long long i_23 = tile_mini_i64(i_22, i_5);
+        const long long i_24 = tile_maxi_i64(i_21 == 7 ? i_5 : tile_mini_i64(i_5, i_22 + i_6 - 1LL), i_4);
+        i_4 = i_23;
+        i_5 = i_24;
     }
     if (inside) found_5[tb_find] = (int)i_4;
 }

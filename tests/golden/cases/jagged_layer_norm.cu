@@ -29,6 +29,12 @@ static __device__ __forceinline__ void tile_load_f16x8(float *v, const unsigned 
     v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
 }
 
+static __device__ __forceinline__ float tile_maxf(float a, float b) {
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+
 static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
     #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] = 0;
@@ -132,114 +138,147 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
     const int tk_full = length_i32 - length_i32 % 256;
     float total = 0.0f;
-    const int start_i32 = (int)start;
+    float points = 0.0f;
+    float squares = 0.0f;
+    const int start_2 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
+        float v_2[4][8];
+        float v_3 = 0.0f;
+        float v_4 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
             tile_load_f16x8(v, x + (start_i32 + (tk + tk_i * 64)) * 128 + tm_t);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                total += v[tm_i];
+                v_2[tk_i][tm_i] = v[tm_i];
+                v_3 += v_2[tk_i][tm_i];
+                v_4 += 1.0f;
             }
         }
+        const float v_5 = v_3 / tile_maxf(v_4, 1.0f);
+        const float v_6 = points + v_4;
+        const float v_7 = points * v_4 / tile_maxf(v_6, 1.0f);
+        const float v_8 = total / tile_maxf(points, 1.0f) - v_5;
+        const float v_9 = v_7 > 0.0f ? v_8 * v_8 * v_7 : 0.0f;
+        const float v_10 = total + v_3;
+        float v_12 = 0.0f;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                const float v_11 = v_2[tk_i][tm_i] - v_5;
+                v_12 += v_11 * v_11;
+            }
+        }
+        const float v_13 = squares + v_12 + v_9;
+        total = v_10;
+        points = v_6;
+        squares = v_13;
     }
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
+        float v_15[4][8];
+        float v_16 = 0.0f;
+        float v_17 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_2[8];
-            if (tk_2 + tk_i * 64 < length_i32) tile_load_f16x8(v_2, x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t);
-            else tile_clear_f32x8(v_2);
+            float v_14[8];
+            if (tk_2 + tk_i * 64 < length_2) tile_load_f16x8(v_14, x + (start_2 + (tk_2 + tk_i * 64)) * 128 + tm_t);
+            else tile_clear_f32x8(v_14);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                total += v_2[tm_i];
+                v_15[tk_i][tm_i] = v_14[tm_i];
+                v_16 += v_15[tk_i][tm_i];
+                v_17 += tk_2 + tk_i * 64 < length_2 ? 1.0f : 0.0f;
             }
         }
+        const float v_18 = v_16 / tile_maxf(v_17, 1.0f);
+        const float v_19 = points + v_17;
+        const float v_20 = points * v_17 / tile_maxf(v_19, 1.0f);
+        const float v_21 = total / tile_maxf(points, 1.0f) - v_18;
+        const float v_22 = v_20 > 0.0f ? v_21 * v_21 * v_20 : 0.0f;
+        const float v_23 = total + v_16;
+        float v_25 = 0.0f;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                const float v_24 = v_15[tk_i][tm_i] - v_18;
+                v_25 += tk_2 + tk_i * 64 < length_2 ? v_24 * v_24 : 0.0f;
+            }
+        }
+        const float v_26 = squares + v_25 + v_22;
+        total = v_23;
+        points = v_19;
+        squares = v_26;
     }
+    float points_2 = points;
+    float total_2 = total;
+    const float v_27 = total / tile_maxf(points, 1.0f);
+    const bool inside = points > 0.0f;
+    points_2 = tile_sum_lanes_f32(points_2, 2, 16);
+    points_2 = tile_sum_lanes_f32(points_2, 16, 1);
+    tile_sum_many_f32(&points_2, 1, tile_shared, 32, 1, 1, 1);
+    total_2 = tile_sum_lanes_f32(total_2, 2, 16);
+    total_2 = tile_sum_lanes_f32(total_2, 16, 1);
+    tile_sum_many_f32(&total_2, 1, tile_shared, 32, 1, 1, 1);
     // 26: let mean = total / count;
     // 28: var squares: accum(T)[tb] = 0;
     // 29: for tk in jagged_tile(length) {
-    float squares = 0.0f;
-    total = tile_sum_lanes_f32(total, 2, 16);
-    total = tile_sum_lanes_f32(total, 16, 1);
-    tile_sum_many_f32(&total, 1, tile_shared, 32, 1, 1, 1);
-    const float mean = total / count;
+    const float v_28 = total_2 / tile_maxf(points_2, 1.0f);
+    const float v_29 = v_27 - v_28;
+    float squares_2 = squares + (inside ? v_29 * v_29 * points : 0.0f);
+    const float mean = total_2 / count;
+    const float v_30 = v_28 - mean;
+    const float v_31 = points_2 > 0.0f ? v_30 * v_30 * points_2 : 0.0f;
+    squares_2 = tile_sum_lanes_f32(squares_2, 2, 16);
+    squares_2 = tile_sum_lanes_f32(squares_2, 16, 1);
+    tile_sum_many_f32(&squares_2, 1, tile_shared, 32, 1, 1, 1);
+    // 30: for tm in tile(M) {
+    // 31: let centred = x[start + tk, tm] - mean;
+    // 32: squares += sum[tk, tm](centred * centred);
+    // 35: let scale = rsqrt(squares / count + eps);
+    const float scale = tile_rsqrtf((squares_2 + v_31) / count + eps);
+    // 37: for tk in jagged_tile(length) {
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         const int tk_3 = tk0_3 + tk_t;
-        // 30: for tm in tile(M) {
-        // 31: let centred = x[start + tk, tm] - mean;
-        // 32: squares += sum[tk, tm](centred * centred);
+        // 38: for tm in tile(M) {
+        // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
+        float v_32[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_3[8];
-            tile_load_f16x8(v_3, x + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t);
+            tile_load_once_f16x8(v_32[tk_i], x + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm_t);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_33[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                const float centred = v_3[tm_i] - mean;
-                squares += centred * centred;
+                v_33[tm_i] = tile_f16_round((v_32[tk_i][tm_i] - mean) * scale);
             }
+            tile_store_once_f16x8(out + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm_t, v_33);
         }
     }
     if (tk_full < length_i32) {
         const int tk0_4 = tk_full;
         const int tk_4 = tk0_4 + tk_t;
+        float v_34[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_4[8];
-            if (tk_4 + tk_i * 64 < length_i32) tile_load_f16x8(v_4, x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t);
-            else tile_clear_f32x8(v_4);
+            if (tk_4 + tk_i * 64 < length_2) tile_load_once_f16x8(v_34[tk_i], x + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm_t);
+            else tile_clear_f32x8(v_34[tk_i]);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            float v_35[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                const float centred_2 = v_4[tm_i] - mean;
-                squares += tk_4 + tk_i * 64 < length_i32 ? centred_2 * centred_2 : 0.0f;
+                v_35[tm_i] = tile_f16_round((v_34[tk_i][tm_i] - mean) * scale);
             }
-        }
-    }
-    squares = tile_sum_lanes_f32(squares, 2, 16);
-    squares = tile_sum_lanes_f32(squares, 16, 1);
-    tile_sum_many_f32(&squares, 1, tile_shared, 32, 1, 1, 1);
-    // 35: let scale = rsqrt(squares / count + eps);
-    const float scale = tile_rsqrtf(squares / count + eps);
-    // 37: for tk in jagged_tile(length) {
-    for (int tk0_5 = 0; tk0_5 < tk_full; tk0_5 += 256) {
-        const int tk_5 = tk0_5 + tk_t;
-        // 38: for tm in tile(M) {
-        // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
-        float v_5[4][8];
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_f16x8(v_5[tk_i], x + (start_i32 + (tk_5 + tk_i * 64)) * 128 + tm_t);
-        }
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_6[8];
-            #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_6[tm_i] = tile_f16_round((v_5[tk_i][tm_i] - mean) * scale);
-            }
-            tile_store_once_f16x8(out + (start_i32 + (tk_5 + tk_i * 64)) * 128 + tm_t, v_6);
-        }
-    }
-    if (tk_full < length_i32) {
-        const int tk0_6 = tk_full;
-        const int tk_6 = tk0_6 + tk_t;
-        float v_7[4][8];
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_6 + tk_i * 64 < length_i32) tile_load_once_f16x8(v_7[tk_i], x + (start_i32 + (tk_6 + tk_i * 64)) * 128 + tm_t);
-            else tile_clear_f32x8(v_7[tk_i]);
-        }
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_8[8];
-            #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_8[tm_i] = tile_f16_round((v_7[tk_i][tm_i] - mean) * scale);
-            }
-            if (tk_6 + tk_i * 64 < length_i32) tile_store_once_f16x8(out + (start_i32 + (tk_6 + tk_i * 64)) * 128 + tm_t, v_8);
+            if (tk_4 + tk_i * 64 < length_2) tile_store_once_f16x8(out + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm_t, v_35);
         }
     }
 }

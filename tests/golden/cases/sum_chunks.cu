@@ -5,10 +5,10 @@
 //   tm: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   tk: block 32 = vector 1 x lanes 4 x warps 4 x registers 2
 //   tb_find: block 128 = vector 1 x lanes 32 x warps 4 x registers 1
-//   tb_join: block 2 = vector 1 x lanes 1 x warps 2 x registers 1
+//   tb_join: block 4 = vector 1 x lanes 1 x warps 4 x registers 1
 //   tm_join: block 64 = vector 8 x lanes 8 x warps 1 x registers 1
 //   tk_join: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
-//   tb_partial: block 32 = vector 1 x lanes 4 x warps 2 x registers 4
+//   tb_partial: block 32 = vector 1 x lanes 4 x warps 1 x registers 8
 //   grid tm, tm_join, tb, tb_join; strategy chunks of 256; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, offsets ascends, out at a multiple of 16 bytes
 // launches, in this order: jagged_sum_1, jagged_sum_2, jagged_sum_3
@@ -21,12 +21,12 @@ static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
     return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
 }
 
-static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
-    return a > b ? a : b;
-}
-
 static __device__ __forceinline__ long long tile_mini_i64(long long a, long long b) {
     return a < b ? a : b;
+}
+
+static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long b) {
+    return a > b ? a : b;
 }
 
 static __device__ __forceinline__ void tile_load_bf16x8(float *v, const unsigned short *p) {
@@ -100,25 +100,6 @@ static __device__ __forceinline__ void tile_load_f32x8(float *v, const float *p)
     v[7] = __uint_as_float(q1.w);
 }
 
-static __device__ __forceinline__ void tile_sum_warps_f32(float *v, const int n, void *shared, const int count, const int step) {
-    float *all = (float *)shared;
-    const int threads = (int)blockDim.x, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
-    __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
-    __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
-    }
-}
-
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -147,22 +128,38 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
     // 14: for tb in tile(B) {
-    const long long i = (long long)(nnz / 256) + (long long)B;
+    const long long B_2 = (long long)B;
+    const long long i = (long long)(nnz / 256) + B_2;
     const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
     const int tb_find0 = (int)blockIdx.x * 128;
     const int tb_find = tb_find0 + tb_find_t;
     const bool inside = tb_find < i_2;
-    const long long i_3 = tile_f32_to_i64(log2f((float)B)) + 2LL;
+    const long long i_3 = tile_f32_to_i64(log2f((float)B)) / 3LL + 2LL;
     long long i_4 = (long long)0;
     long long i_5 = (long long)B;
     for (long long turn = 0LL; turn < i_3; ++turn) {
-        const long long i_6 = (i_4 + i_5) / 2LL;
+        const long long i_6 = (i_5 - i_4 + 7LL) / 8LL;
+        const long long i_7 = i_4 + i_6;
+        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2);
         const bool inside_2 = i_4 < i_5;
-        const bool inside_3 = (int)tile_clampi_i64((inside ? offsets[(int)i_6] : 0LL) / 256LL + i_6, -2146435071LL, 2146435071LL) <= tb_find;
-        const long long i_7 = inside_2 && inside_3 ? i_6 + 1LL : i_4;
-        const long long i_8 = inside_2 && !inside_3 ? i_6 : i_5;
-        i_4 = i_7;
-        i_5 = i_8;
+        const long long i_9 = i_7 + i_6;
+        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2);
+        const long long i_11 = i_9 + i_6;
+        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2);
+        const long long i_13 = i_11 + i_6;
+        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2);
+        const long long i_15 = i_13 + i_6;
+        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_2);
+        const long long i_17 = i_15 + i_6;
+        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_2);
+        const long long i_19 = i_17 + i_6;
+        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_2);
+        const int i_21 = (i_7 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_8] : 0LL) / 256LL + i_8, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_9 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_10] : 0LL) / 256LL + i_10, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_11 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_12] : 0LL) / 256LL + i_12, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_13 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_14] : 0LL) / 256LL + i_14, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_15 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_16] : 0LL) / 256LL + i_16, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_17 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_18] : 0LL) / 256LL + i_18, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_19 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_20] : 0LL) / 256LL + i_20, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0);
+        const long long i_22 = i_4 + (long long)i_21 * i_6;
+        const long long i_23 = tile_mini_i64(i_22, i_5);
+        const long long i_24 = tile_maxi_i64(i_21 == 7 ? i_5 : tile_mini_i64(i_5, i_22 + i_6 - 1LL), i_4);
+        i_4 = i_23;
+        i_5 = i_24;
     }
     if (inside) found_4[tb_find] = (int)i_4;
 }
@@ -234,19 +231,19 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const unsigned sh
     if ((thread & 120) == 0) tile_store_f32x8(partial_3 + i * 64 + tm, acc);
 }
 
-// launch: 1 * ceil(B / 2) blocks of 128 threads
+// launch: 1 * ceil(B / 4) blocks of 128 threads
 extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *__restrict__ offsets, unsigned short *__restrict__ out, const float *__restrict__ partial_3, int nnz, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[4096];
-    const int tb_join_t = (warp & 1);
+    const int tb_join_t = warp;
     const int tm_join_t = (lane & 7) * 8;
-    const int tb_partial_t = (warp >> 1 & 1) * 4 + (lane >> 3 & 3);
-    const long long i = (long long)(nnz / 256) + (long long)B;
+    const int tb_partial_t = (lane >> 3 & 3);
+    const long long B_2 = (long long)B;
+    const long long i = (long long)(nnz / 256) + B_2;
     const int tm_join0 = (int)(blockIdx.x % 1) * 64;
     const int tm_join = tm_join0 + tm_join_t;
-    const int tb_join0 = (int)(blockIdx.x / 1) * 2;
+    const int tb_join0 = (int)(blockIdx.x / 1) * 4;
     const int tb_join = tb_join0 + tb_join_t;
     const bool inside = tb_join < B;
     const long long start = inside ? offsets[tb_join] : 0LL;
@@ -263,9 +260,9 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *
     for (int tb_partial0 = 0; tb_partial0 < i_4; tb_partial0 += 32) {
         const int tb_partial = tb_partial0 + tb_partial_t;
         #pragma unroll
-        for (int tb_partial_i = 0; tb_partial_i < 4; ++tb_partial_i) {
+        for (int tb_partial_i = 0; tb_partial_i < 8; ++tb_partial_i) {
             float v[8];
-            if (inside && tb_partial + tb_partial_i * 8 < i_3) tile_load_f32x8(v, partial_3 + (i_5 + (tb_partial + tb_partial_i * 8)) * 64 + tm_join);
+            if (inside && tb_partial + tb_partial_i * 4 < i_3) tile_load_f32x8(v, partial_3 + (i_5 + (tb_partial + tb_partial_i * 4)) * 64 + tm_join);
             else tile_clear_f32x8(v);
             #pragma unroll
             for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
@@ -277,12 +274,11 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *
     for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
         acc[tm_join_i] = tile_sum_lanes_f32(acc[tm_join_i], 4, 8);
     }
-    tile_sum_warps_f32(&acc[0], 8, tile_shared, 2, 2);
     // 22: out[tb, tm] = acc;
     float acc_bf16[8];
     #pragma unroll
     for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
         acc_bf16[tm_join_i] = tile_bf16_round(acc[tm_join_i]);
     }
-    if ((thread & 88) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_bf16);
+    if ((thread & 24) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_2);
 }
