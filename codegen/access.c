@@ -273,6 +273,23 @@ void write_atomic(struct emitter *emitter, const struct ir_op *op) {
     line(emitter, "%s%s(%s, %s);", guard, helper(emitter, name), element, value_text(emitter, value, 1));
 }
 
+// Where the blocks of a launch meet: all threads of each come by.
+void write_meeting(struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_param *param = &emitter->kernel->params[op->param];
+    emitter->stored |= (uint64_t)1 << op->param;
+    const char *place = print(emitter, "%s + %s", tensor_name(emitter, op), flat_index(emitter, op, 12));
+    if (op->code == OP_AWAIT) {
+        line(emitter, "%s(%s, (int)%s);", helper(emitter, "tile_await"), place,
+             value_text(emitter, op->operands[param->rank], 14));
+        return;
+    }
+    const char *name = unique_name(emitter, "arrived");
+    need_shared(emitter, 4);
+    line(emitter, "%s%s %s = %s(%s, tile_shared);", emitter->uses[op->results[0]->id] ? "const " : "",
+         register_type(op->results[0]->type), name, helper(emitter, "tile_arrive"), place);
+    emitter->forms[op->results[0]->id] = (struct form){.kind = FORM_VARIABLE, .name = name};
+}
+
 // ---------------------------------------------------------------------------------------------- printing
 
 // A C string with nothing in it that the compiler, or printf if it is a format, would take for more than text.

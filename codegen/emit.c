@@ -111,6 +111,8 @@ static void write_config(struct emitter *emitter) {
     for (int i = 0; i < config->grid_count; i++)
         grid = print(emitter, "%s%s%s", grid, i ? ", " : "", config->grid[i]);
     const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
+    if (config->lag)
+        chunk = print(emitter, "%s lag %d", chunk, config->lag);
     chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->stage ? " staged" : "");
     if (config->dot != DOT_FMA)
         chunk = print(emitter, "%s; dot %s, stages %d", chunk, config_dot_name(config->dot), config->stages);

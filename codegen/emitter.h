@@ -148,6 +148,7 @@ int access_width(struct emitter *emitter, const struct ir_op *op, const struct d
 void write_vector_load(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
 void write_store(struct emitter *emitter, const struct ir_op *op);
 void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
+void write_meeting(struct emitter *emitter, const struct ir_op *op);  // ARRIVE, AWAIT
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
 const char *file_name(const struct ir_kernel *kernel);  // of its source, without folders
 const char *comment_text(struct emitter *emitter, const char *text, size_t length);
@@ -162,6 +163,7 @@ void write_reduction(struct emitter *emitter, const struct ir_op *op);    // ins
 void finish_reduction(struct emitter *emitter, const struct ir_op *op);   // behind them
 void write_scan(struct emitter *emitter, const struct ir_op *op);
 bool crosses_in_place(const struct emitter *emitter, const struct ir_op *op);
+void need_shared(struct emitter *emitter, int64_t bytes);  // of the block's scratch
 bool is_position(const struct ir_op *op);  // argmax, argmin
 
 // ------------------------------------------------------------------------------------------ structure (region.c, group.c)

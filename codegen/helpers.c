@@ -87,6 +87,17 @@ static const struct plain plains[] = {
      "float tile_bf16_round(float f) {\n    return tile_bf16_load(tile_bf16_store(f));\n}\n", NULL},
     {"tile_bf16_round_f64", "tile_bf16_load tile_bf16_store_f64",
      "float tile_bf16_round_f64(double d) {\n    return tile_bf16_load(tile_bf16_store_f64(d));\n}\n", NULL},
+    // All threads of the block come by; what they stored before is there for whoever sees the arrival.
+    {"tile_arrive", NULL,
+     "int tile_arrive(int *place, void *shared) {\n    __syncthreads();\n    if (threadIdx.x == 0) {\n"
+     "        __threadfence();\n        *(int *)shared = atomicAdd(place, 1);\n        __threadfence();\n    }\n"
+     "    __syncthreads();\n    const int before = *(const int *)shared;\n    __syncthreads();\n    return before;\n}\n",
+     NULL},
+    {"tile_await", NULL,
+     "void tile_await(int *place, const int least) {\n    if (threadIdx.x == 0) {\n"
+     "        while (atomicAdd(place, 0) < least) __nanosleep(64);\n        __threadfence();\n    }\n"
+     "    __syncthreads();\n}\n",
+     NULL},
     // NaN if either is: the built-in functions would give the other operand.
     {"tile_maxf", NULL,
      "float tile_maxf(float a, float b) {\n    float c;\n    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(c) : \"f\"(a), "
@@ -577,6 +588,14 @@ static const char *cpu_atomic(struct emitter *emitter, const char *name, enum ir
         name, storage, value, load, step, store);
 }
 
+// What the element becomes, from `before` and `v`.
+static const char *atomic_step(struct emitter *emitter, enum ir_reduction reduction, enum ir_type type) {
+    const char *word = register_type(type);
+    if (reduction == RED_SUM && (type == TYPE_I32 || type == TYPE_I64))
+        return print(emitter, "(%s)((unsigned %s)before + (unsigned %s)v)", word, word, word);
+    return combine_text(emitter, reduction, type, "before", "v");
+}
+
 static const char *atomic_helper(struct emitter *emitter, const char *name) {
     char what[4], type_name[6];
     enum ir_reduction reduction = RED_SUM;
@@ -585,13 +604,8 @@ static const char *atomic_helper(struct emitter *emitter, const char *name) {
     enum ir_type type = ir_type_named(type_name);
     if (strcmp(what, "add") && !reduction_named(what, strlen(what), &reduction))
         return NULL;
-    const char *step = combine_text(emitter, reduction, type, "before", "v");
-    if (type == TYPE_I32 || type == TYPE_I64)
-        step = reduction == RED_SUM ? print(emitter, "(%s)((unsigned %s)before + (unsigned %s)v)", register_type(type),
-                                            register_type(type), register_type(type))
-                                    : step;
     if (!emitter->cuda)
-        return cpu_atomic(emitter, name, type, step);
+        return cpu_atomic(emitter, name, type, atomic_step(emitter, reduction, type));
     const char *function = reduction == RED_SUM ? "atomicAdd" : reduction == RED_MAX ? "atomicMax" : "atomicMin";
     if (type == TYPE_I32 || (reduction == RED_SUM && (type == TYPE_F32 || type == TYPE_F64)))
         return print(emitter, "void %s(%s *p, %s v) {\n    %s(p, v);\n}\n", name, storage_type(type),
@@ -603,7 +617,7 @@ static const char *atomic_helper(struct emitter *emitter, const char *name) {
             name);
     if (type == TYPE_I64)
         return print(emitter, "void %s(long long *p, long long v) {\n    %s(p, v);\n}\n", name, function);
-    return exchange_helper(emitter, name, type, step);
+    return exchange_helper(emitter, name, type, atomic_step(emitter, reduction, type));
 }
 
 // ---------------------------------------------------------------------------------------------- the list

@@ -29,7 +29,8 @@ static void use_op(const struct emitter *emitter, struct usage *usage, const str
     for (int i = 0; i < op->operand_count; i++)
         if (op != usage->slowest || i != 1)
             use_value(usage, op->operands[i]);
-    if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC)
+    if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ARRIVE ||
+        op->code == OP_AWAIT)
         for (int i = 1; i < emitter->kernel->params[op->param].rank; i++)
             use_value(usage, emitter->kernel->params[op->param].extents[i]);
     for (int r = 0; r < op->region_count; r++)
@@ -194,8 +195,21 @@ static const char *tiles_text(struct emitter *emitter, const struct ir_op *loop)
     return name;
 }
 
-static void write_grid(struct emitter *emitter, const struct grid *grid) {
-    const char *block = emitter->cuda ? "blockIdx.x" : "block", *rest = block;
+// The block's number: its place in the grid, or the order in which it began.
+static const char *block_text(struct emitter *emitter, const struct ir_op *top) {
+    if (!emitter->cuda || top->code != OP_FOR || top->param < 0)
+        return emitter->cuda ? "blockIdx.x" : "block";
+    const char *name = unique_name(emitter, "number");
+    emitter->tensors |= (uint64_t)1 << top->param;
+    emitter->stored |= (uint64_t)1 << top->param;
+    need_shared(emitter, 4);
+    line(emitter, "const int %s = %s(%s, tile_shared);", name, helper(emitter, "tile_arrive"),
+         emitter->param_names[top->param]);
+    return name;
+}
+
+static void write_grid(struct emitter *emitter, const struct grid *grid, const char *block) {
+    const char *rest = block;
     for (int i = 0; i < grid->count; i++) {
         const struct ir_op *loop = grid->loops[i];
         const struct axis_layout *layout = &emitter->lowered->axes[loop->axis];
@@ -435,7 +449,7 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     use_op(emitter, &usage, top);
     start_axes(emitter, usage.axes);
     write_preamble(emitter, &usage);
-    write_grid(emitter, &grid);
+    write_grid(emitter, &grid, block_text(emitter, top));
     write_ops(emitter, &top, 1);
     comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;

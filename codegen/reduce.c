@@ -131,7 +131,7 @@ void write_reduction(struct emitter *emitter, const struct ir_op *op) {
 
 // ---------------------------------------------------------------------------------------------- lanes and warps
 
-static void need_shared(struct emitter *emitter, int64_t bytes) {
+void need_shared(struct emitter *emitter, int64_t bytes) {
     if (bytes > emitter->shared_bytes)
         emitter->shared_bytes = bytes;
 }
@@ -246,7 +246,8 @@ static bool crosses_warps(const struct emitter *emitter, axes_t over) {
 // All warps of the block have to come by: a reduction across warps, a scan, an effect between barriers.
 static bool has_barrier(const struct emitter *emitter, const struct ir_region *region) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_SCAN || is_staged(op) || (is_hazard(emitter, op) && op->code != OP_LOAD))
+        if (op->code == OP_SCAN || op->code == OP_ARRIVE || op->code == OP_AWAIT || is_staged(op) ||
+            (is_hazard(emitter, op) && op->code != OP_LOAD))
             return true;
         if (op->code == OP_REDUCE && !op->results[0]->partial && crosses_warps(emitter, op->over))
             return true;

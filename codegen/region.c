@@ -267,11 +267,14 @@ static void write_control(struct emitter *emitter, struct ir_op *op) {
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count) {
     int start = 0;
     for (int i = 0; i <= count; i++) {
-        if (i < count && !is_control(ops[i]))
+        bool meets = i < count && (ops[i]->code == OP_ARRIVE || ops[i]->code == OP_AWAIT);
+        if (i < count && !is_control(ops[i]) && !meets)
             continue;
         if (i > start)
             write_segment(emitter, ops + start, i - start);
-        if (i < count)
+        if (meets)
+            write_meeting(emitter, ops[i]);
+        else if (i < count)
             write_control(emitter, ops[i]);
         start = i + 1;
     }

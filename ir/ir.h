@@ -107,6 +107,9 @@ struct ir_value {
 //                                        many turns of the loop before its own
 //   STORE      param, predicated         operands: indices, value, then the predicate. Value has the tensor's type.
 //   ATOMIC     param, reduction (SUM, MAX, MIN), predicated   as STORE
+//   ARRIVE     param                     lowered; operands: indices. Adds 1 to the element and gives what it was before, a
+//                                        number. Whoever sees that it came sees all that the block stored before.
+//   AWAIT      param                     lowered; operands: indices, least. Waits until the element is so large.
 //   REDUCE     reduction, over, predicated    operand: value (then predicate). Result: the value's type, on the axes of
 //                                        note [what a reduction stays on]; ARGMAX, ARGMIN give i64, the index on the one axis.
 //   SCAN       reduction (SUM PROD MAX MIN), over (one axis), predicated   inclusive, along one axis
@@ -118,7 +121,8 @@ struct ir_value {
 //   BROADCAST  the result has more axes than the operand (the start value of a `var`; rounds to the type)
 //   UPDATE     operands old, new: new at points of old's axes over which an active point lies, else old.
 //              This is what an assignment is; the result has old's type and axes.
-//   FOR        axis; operands lo, hi, then the values carried in. regions[0]: body, arguments and yields = carried.
+//   FOR        axis, param (lowered, at the top: its first element counts the blocks that have begun, and a block's
+//              number is that of its beginning; else -1); operands lo, hi, then the values carried in. regions[0]: body, arguments and yields = carried.
 //              regions[1], if there: the `while` condition, arguments = carried, yields one bool; it is looked at before
 //              each tile. Results: the values carried out.
 //   RANGE      operands lo, hi, then carried. regions[0] arguments: the index (i64, a number), then carried.

@@ -212,6 +212,8 @@ static void print_attributes(struct text *out, const struct ir_kernel *kernel, c
     case OP_LOAD:
     case OP_STORE:
     case OP_ATOMIC:
+    case OP_ARRIVE:
+    case OP_AWAIT:
         print_access(out, kernel, op);
         return;
     case OP_REDUCE:

@@ -170,6 +170,21 @@ static void check_access(struct verifier *verifier, const struct ir_op *op) {
         verify_complain(verifier, op, "there is no atomic %s", ir_reduction_name(op->reduction));
 }
 
+// Blocks meet at an element of an i32 tensor of the launch's own: numbers alone lead there.
+static void check_meeting(struct verifier *verifier, const struct ir_op *op) {
+    const struct ir_kernel *kernel = verifier->kernel;
+    const struct ir_param *param = op->param >= 0 && op->param < kernel->param_count ? &kernel->params[op->param] : NULL;
+    if (!param || param->kind != PARAM_WORKSPACE || param->type != TYPE_I32) {
+        verify_complain(verifier, op, "its tensor is no i32 of the launch's own");
+        return;
+    }
+    if (op->operand_count != param->rank + (op->code == OP_AWAIT))
+        verify_complain(verifier, op, "it has %d operands for a tensor of rank %d", op->operand_count, param->rank);
+    for (int i = 0; i < op->operand_count; i++)
+        if (!verify_is_i64(verifier, op->operands[i]->type))
+            verify_complain(verifier, op, "operand %d is no i64", i);
+}
+
 // ---------------------------------------------------------------------------------------------- reductions
 
 // The axes of everything around an operation that may leave points out.
@@ -317,6 +332,10 @@ void verify_single(struct verifier *verifier, const struct ir_op *op) {
     case OP_STORE:
     case OP_ATOMIC:
         check_access(verifier, op);
+        break;
+    case OP_ARRIVE:
+    case OP_AWAIT:
+        check_meeting(verifier, op);
         break;
     case OP_REDUCE:
     case OP_SCAN:

@@ -14,18 +14,17 @@
 #include "lowering/split.h"
 
 // first(row) of note [numbering].
-static struct ir_value *first_chunk(struct splitter *s, struct ir_builder *b, struct ir_value *row) {
+struct ir_value *first_chunk(struct splitter *s, struct ir_builder *b, struct ir_value *row) {
     struct ir_value *first = ir_binary(b, OP_DIV, offset_at(s, b, row, 0), constant(b, s->chunk));
     return plus(b, first, row);
 }
 
-static struct ir_value *begins_until(struct splitter *s, struct ir_builder *b, struct ir_value *row,
-                                     struct ir_value *chunk) {
+struct ir_value *begins_until(struct splitter *s, struct ir_builder *b, struct ir_value *row, struct ir_value *chunk) {
     return ir_binary(b, OP_LE, first_chunk(s, b, row), chunk);
 }
 
 // The phase's loop over one chunk: from the identities if it reduces, from begin to end, which are on the chunk.
-static bool write_chunk_loop(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
+bool write_chunk_loop(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
     struct ir_op *loop = copy_op(s, &launch->copying, b, phase->loop);
     if (!loop)
         return false;
@@ -48,12 +47,9 @@ static bool write_chunk_loop(struct splitter *s, struct launch *launch, struct i
     return true;
 }
 
-// What a launch over chunks starts with: whose chunk this is and where in the row it begins.
-static void find_row(struct splitter *s, struct launch *launch, struct ir_builder *b) {
-    struct ir_value *count;
-    find_rows(s, b, begins_until, 1, &launch->index, &count);
-    launch->row = greatest(b, least(b, minus(b, count, constant(b, 1)), minus(b, s->rows, constant(b, 1))), constant(b,
-            0));
+void set_chunk(struct splitter *s, struct launch *launch, struct ir_builder *b, struct ir_value *count) {
+    struct ir_value *one = constant(b, 1), *last = minus(b, s->rows, one);
+    launch->row = greatest(b, least(b, minus(b, count, one), last), constant(b, 0));
     launch->row->name = "row";
     struct ir_value *place = minus(b, launch->index, first_chunk(s, b, launch->row));
     launch->begin = ir_binary(b, OP_MUL, place, constant(b, s->chunk));
@@ -63,13 +59,15 @@ static void find_row(struct splitter *s, struct launch *launch, struct ir_builde
 static bool write_chunks(struct splitter *s, int phase) {
     struct launch launch = new_launch(s, phase, false);
     struct ir_builder before = builder_before(s->kernel, s->top), inside;
+    struct ir_value *count;
     launch.work = write_chunk_loop;
     struct ir_op *loop = make_loop(s, &before, s->kernel->axes[s->row_axis].name, AXIS_TILE, 0, constant(&before, 0),
                                    s->pieces, &inside, &launch.index);
     if (!loop)
         return false;
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;
-    find_row(s, &launch, &inside);
+    find_rows(s, &inside, begins_until, 1, &launch.index, &count);
+    set_chunk(s, &launch, &inside, count);
     if (!write_nest_region(s, &launch, &inside, s->top->regions[0]))
         return false;
     end_loop(&inside, 0, NULL);
@@ -84,7 +82,7 @@ static struct ir_value *chunk_of_row(struct splitter *s, struct launch *launch, 
 }
 
 // Only chunks that hold something: an empty one of an online softmax would bring -inf - -inf.
-static bool join_chunks(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
+bool join_chunks(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
     struct ir_value *length = greatest(b, ir_map_get(launch->copying.map, phase->loop->operands[1]), constant(b, 0));
     struct ir_value *first = greatest(b, first_chunk(s, b, launch->row), constant(b, 0));
     struct ir_value *count = ir_binary(b, OP_CDIV, length, constant(b, s->chunk));
@@ -95,6 +93,8 @@ bool split_into_chunks(struct splitter *s) {
     struct ir_builder before = builder_before(s->kernel, s->top);
     s->pieces = plus(&before, ir_binary(&before, OP_DIV, s->points, constant(&before, s->chunk)), s->rows);
     make_result_tensors(s, s->pieces);
+    if (s->lag)
+        return split_into_relay(s);
     if (!write_finder(s, begins_until, s->pieces))
         return false;
     for (int p = 0; p < s->phase_count; p++) {

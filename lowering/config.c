@@ -104,6 +104,10 @@ static struct status check_strategy(struct arena *arena, const struct config *co
         return wrong(arena, "config.value", "search is true: it belongs to the strategies chunks and flat");
     if (config->strategy != STRATEGY_FLAT && config->stage)
         return wrong(arena, "config.value", "stage is true: it belongs to the strategy flat");
+    if (config->strategy != STRATEGY_CHUNKS && config->lag)
+        return wrong(arena, "config.value", "lag is %d: it belongs to the strategy chunks", config->lag);
+    if (config->lag && !is_power_up_to(config->lag, MAX_LAG))
+        return wrong(arena, "config.value", "lag is %d: it must be 0 or a power of two up to %d", config->lag, MAX_LAG);
     return STATUS_OK;
 }
 

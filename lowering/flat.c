@@ -304,35 +304,6 @@ static bool write_stage(struct splitter *s, struct launch *launch, struct ir_bui
 
 // ---------------------------------------------------------------------------------------------- the launches
 
-static bool in_grid(const struct splitter *s, const struct ir_op *loop) {
-    const struct config *config = s->context->config;
-    for (int i = 0; i < config->grid_count; i++)
-        if (!strcmp(config->grid[i], s->kernel->axes[loop->axis].name))
-            return true;
-    return false;
-}
-
-// Loops of the nest that go to the grid stand outside of the walk. *inside is then where they stand.
-static bool write_outside(struct splitter *s, struct launch *launch, struct ir_region *region,
-                          struct ir_builder *inside) {
-    for (struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code != OP_FOR || !is_around_phases(s, op))
-            continue;
-        if (!in_grid(s, op) || !may_spread(s->kernel, op))
-            return true;
-        struct ir_builder before = builder_before(s->kernel, s->kernel->axes[launch->axis].loop), outer = *inside;
-        struct ir_map *map = ir_map_new(s->kernel);
-        for (int i = 0; i < 2; i++)
-            ir_map_set(s->kernel, launch->copying.map, op->operands[i], number_at_front(s, &before, map,
-                                                                                        op->operands[i]));
-        if (!open_nest(s, launch, &outer, op, inside))
-            return false;
-        launch->outside[launch->outside_count++] = op;
-        return write_outside(s, launch, op->regions[0], inside);
-    }
-    return true;
-}
-
 static bool write_rows_of_share(struct splitter *s, struct launch *launch, struct ir_builder *b) {
     struct ir_value *borders[2] = {launch->index, plus(b, launch->index, constant(b, 1))}, *found[2];
     find_rows(s, b, starts_before, 2, borders, found);
@@ -367,12 +338,7 @@ static bool write_shares(struct splitter *s, int phase, bool effects) {
     launch.end = narrow(&inside, minus(&inside, s->points, launch.begin), 0, s->chunk);
     if (!write_rows_of_share(s, &launch, &inside))
         return false;
-    for (struct ir_region *region = inside.region; region != before.region; region = region->owner->parent) {
-        struct ir_builder end = inside;
-        end.region = region;
-        end.before = NULL;
-        end_loop(&end, 0, NULL);
-    }
+    end_outside(s, &launch, &inside);
     return true;
 }
 

@@ -296,7 +296,9 @@ static bool demands_all(const struct shortening *s, const struct ir_op *op, int 
     switch (op->code) {
     case OP_LOAD:
     case OP_STORE:
-    case OP_ATOMIC: return operand >= param->rank;
+    case OP_ATOMIC:
+    case OP_ARRIVE:
+    case OP_AWAIT: return operand >= param->rank;
     case OP_CAST:
         return ir_type_is_float(op->results[0]->type) ||
                (op->results[0]->type == TYPE_I64 && !is_short(s, op->results[0]));
@@ -350,6 +352,11 @@ static void rewrite_op(void *data, struct ir_op *op) {
             set_operand_type(s, op, i, TYPE_I32);
         if (op->code != OP_LOAD && s->kernel->params[op->param].type == TYPE_I64)
             set_operand_type(s, op, rank, TYPE_I64);
+        return;
+    }
+    if (op->code == OP_ARRIVE || op->code == OP_AWAIT) {
+        for (int i = 0; i < s->kernel->params[op->param].rank; i++)
+            set_operand_type(s, op, i, TYPE_I32);
         return;
     }
     if (op->code == OP_FOR || op->code == OP_RANGE) {

@@ -43,6 +43,8 @@ struct config {
     bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
     enum config_dot dot;
     int stages;                 // DOT_MMA: tiles of a loop's operands in shared memory, all but one of them under way; else 1
+    int lag;                    // STRATEGY_CHUNKS: a row's two loops share a launch, the second this many chunks behind the
+                                // first, a power of two (relay.c); 0: they have a launch each
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
     bool stream;                // what is read or written for the last time leaves the L2 before what isn't

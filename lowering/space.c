@@ -109,11 +109,11 @@ static void add_texts(struct space_builder *builder, const char *path, int count
 struct strategies {
     int count;
     enum config_strategy items[STRATEGY_COUNT];
-    bool stage;
+    bool stage, lag;
 };
 
 static struct strategies strategies_of(struct arena *arena, const struct ir_kernel *kernel) {
-    struct strategies strategies = {1, {STRATEGY_ROWS}, false};
+    struct strategies strategies = {.count = 1, .items = {STRATEGY_ROWS}};
     for (int i = STRATEGY_ROWS + 1; i < STRATEGY_COUNT; i++) {
         struct config wish = {.strategy = (enum config_strategy)i, .chunk = LEAST_CHUNK};
         if (strategy_applies(arena, kernel, &wish, NULL))
@@ -121,6 +121,8 @@ static struct strategies strategies_of(struct arena *arena, const struct ir_kern
     }
     struct config wish = {.strategy = STRATEGY_FLAT, .chunk = LEAST_CHUNK, .stage = true};
     strategies.stage = strategy_applies(arena, kernel, &wish, NULL);
+    wish = (struct config){.strategy = STRATEGY_CHUNKS, .chunk = LEAST_CHUNK, .lag = LEAST_LAG};
+    strategies.lag = strategy_applies(arena, kernel, &wish, NULL);
     return strategies;
 }
 
@@ -135,6 +137,10 @@ static void add_strategies(struct space_builder *builder, const struct ir_kernel
     add_powers_at(builder, "chunk", LEAST_CHUNK, MOST_CHUNK);
     add_texts(builder, "search", 2, bools);
     add_texts(builder, "stage", 1 + strategies.stage, bools);
+    if (!strategies.lag)
+        return;
+    add_powers_at(builder, "lag", LEAST_LAG / 2, MOST_LAG);
+    builder->space->knobs[builder->space->knob_count - 1].choices[0] = "0";
 }
 
 struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel) {
@@ -239,6 +245,8 @@ static void draw_strategy(struct config *config, struct arena *arena, const stru
     config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
     config->search = draw_below(seed, 2);
     config->stage = config->strategy == STRATEGY_FLAT && strategies.stage && draw_below(seed, 2);
+    if (config->strategy == STRATEGY_CHUNKS && !config->search && strategies.lag && draw_below(seed, 2))
+        config->lag = LEAST_LAG * draw_power(seed, MOST_LAG / LEAST_LAG);
 }
 
 // On the matrix units: more registers for some axes, fewer warps where there would be too many.
@@ -277,6 +285,9 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     for (int i = 0; i < config->grid_count; i++)
         config->grid[i] = grids.items[choice].names[i];
     draw_strategy(config, arena, kernel, seed);
+    for (int i = 0; config->lag && i < list.count; i++)  // a block has one chunk then
+        if (list.items[i].top)
+            config->axes[i] = (struct config_axis){list.items[i].name, 1, 1, 1, 1, 1};
     config->peel = draw_below(seed, 2);
     config->late = draw_below(seed, 2);
     config->stream = draw_below(seed, 2);

@@ -416,6 +416,44 @@ bool write_nest_region(struct splitter *s, struct launch *launch, struct ir_buil
     return true;
 }
 
+static bool in_grid(const struct splitter *s, const struct ir_op *loop) {
+    const struct config *config = s->context->config;
+    for (int i = 0; i < config->grid_count; i++)
+        if (!strcmp(config->grid[i], s->kernel->axes[loop->axis].name))
+            return true;
+    return false;
+}
+
+bool write_outside(struct splitter *s, struct launch *launch, struct ir_region *region,
+                   struct ir_builder *inside) {
+    for (struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code != OP_FOR || !is_around_phases(s, op))
+            continue;
+        if (!in_grid(s, op) || !may_spread(s->kernel, op))
+            return true;
+        struct ir_builder before = builder_before(s->kernel, s->kernel->axes[launch->axis].loop), outer = *inside;
+        struct ir_map *map = ir_map_new(s->kernel);
+        for (int i = 0; i < 2; i++)
+            ir_map_set(s->kernel, launch->copying.map, op->operands[i], number_at_front(s, &before, map,
+                                                                                        op->operands[i]));
+        if (!open_nest(s, launch, &outer, op, inside))
+            return false;
+        launch->outside[launch->outside_count++] = op;
+        return write_outside(s, launch, op->regions[0], inside);
+    }
+    return true;
+}
+
+void end_outside(struct splitter *s, const struct launch *launch, const struct ir_builder *inside) {
+    const struct ir_region *outermost = s->kernel->axes[launch->axis].loop->parent;
+    for (struct ir_region *region = inside->region; region != outermost; region = region->owner->parent) {
+        struct ir_builder end = *inside;
+        end.region = region;
+        end.before = NULL;
+        end_loop(&end, 0, NULL);
+    }
+}
+
 struct launch new_launch(struct splitter *s, int phase, bool effects) {
     struct launch launch = {.phase = phase, .effects = effects};
     launch.copying.map = ir_map_new(s->kernel);

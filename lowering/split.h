@@ -38,6 +38,7 @@ struct splitter {
     struct ir_value *points, *rows, *pieces;   // numbers at the front of the kernel: of the packed tensor, of rows, of
                                                // chunks or shares
     struct ir_value *extent[IR_MAX_AXES];      // of the axes that results are on
+    int64_t lag;         // chunks that the second loop is behind the first in one launch; 0: in launches of their own
     int found;           // workspace parameter: what is found for each piece, where a launch of its own does that
     // Of launches with layouts of their own (apart.c): suffixes of the names of axes, NULL where there is none;
     // names of axes.
@@ -88,6 +89,19 @@ bool is_around_phases(const struct splitter *splitter, const struct ir_op *op);
 void join_partials(struct splitter *splitter, struct ir_map *map, struct ir_builder *builder, const struct phase *phase,
                    axes_t over,
                    struct ir_value *const *arguments, struct ir_value *const *loaded, struct ir_value **next);
+
+// ------------------------------------------------------------------------------------------ chunks (chunks.c, relay.c)
+
+// The chunks of row r are [first(r), first(r + 1)).
+struct ir_value *first_chunk(struct splitter *splitter, struct ir_builder *builder, struct ir_value *row);
+struct ir_value *begins_until(struct splitter *splitter, struct ir_builder *builder, struct ir_value *row,
+                              struct ir_value *chunk);
+// From how many rows begin until the chunk: its row, and where it begins in that.
+void set_chunk(struct splitter *splitter, struct launch *launch, struct ir_builder *builder, struct ir_value *count);
+bool write_chunk_loop(struct splitter *splitter, struct launch *launch, struct ir_builder *builder, struct phase *phase);
+bool join_chunks(struct splitter *splitter, struct launch *launch, struct ir_builder *builder, struct phase *phase);
+// A row's two loops in one launch.
+bool split_into_relay(struct splitter *splitter);
 
 // ------------------------------------------------------------------------------------------ small pieces (split.c)
 
@@ -143,6 +157,10 @@ bool write_rows(struct splitter *splitter, int phase, bool effects, work_fn *wor
 // A loop of the nest around what *inside will hold.
 bool open_nest(struct splitter *splitter, struct launch *launch, struct ir_builder *builder, struct ir_op *loop,
                struct ir_builder *inside);
+// Loops of the nest that go to the grid, in front of all else that the launch's block does. *inside is then inside them.
+bool write_outside(struct splitter *splitter, struct launch *launch, struct ir_region *region, struct ir_builder *inside);
+// Ends the regions from `inside` up to the launch's own loop.
+void end_outside(struct splitter *splitter, const struct launch *launch, const struct ir_builder *inside);
 // Takes the nest out of the kernel.
 void remove_nest(struct splitter *splitter);
 

@@ -419,6 +419,7 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
     *s = (struct splitter){
         .context = context, .kernel = context->kernel, .top = top, .row_axis = top->axis, .offsets = -1};
     s->chunk = context->config->chunk;
+    s->lag = context->out && context->out->options.target.kind == TARGET_CPU ? 0 : context->config->lag;
     if (top->result_count || top->region_count == 2 || !is_integer_constant(top->operands[0], &zero) || zero)
         return cannot_split(s, top, "the loop at the top hands values on, or doesn't begin at 0");
     if (!find_phases(s, count_uses(context->arena, context->kernel), top->regions[0]) || !check_tiles(s, s->row_axis) ||
@@ -441,7 +442,7 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
 bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish,
                       struct status *why) {
     struct config config = {.strategy = wish->strategy, .chunk = wish->chunk, .search = wish->search,
-                            .stage = wish->stage};
+                            .stage = wish->stage, .lag = wish->lag};
     struct pass_context context = {.arena = arena, .config = &config, .status = STATUS_OK};
     context.kernel = ir_kernel_clone(arena, kernel);
     bool applies = lower_strategy(&context);

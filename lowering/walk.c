@@ -125,7 +125,7 @@ struct ir_builder builder_at_start(struct ir_kernel *kernel, struct ir_region *r
 
 static bool stores_to(const struct ir_region *region, int param) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
-        if ((op->code == OP_STORE || op->code == OP_ATOMIC) && op->param == param)
+        if ((op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ARRIVE) && op->param == param)
             return true;
         for (int i = 0; i < op->region_count; i++)
             if (stores_to(op->regions[i], param))

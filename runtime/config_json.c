@@ -176,6 +176,11 @@ static bool read_chunk(struct reader *reader, const char *path, const cJSON *ite
     return read_integer(reader, path, item, &reader->config->chunk);
 }
 
+static bool read_lag(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->lag);
+}
+
 static bool read_search(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_bool(reader, path, item, &reader->config->search);
@@ -224,8 +229,8 @@ static const struct {
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
     {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage},
-    {"dot", read_dot}, {"stages", read_stages}, {"peel", read_peel}, {"late", read_late}, {"stream", read_stream},
-    {"min_blocks", read_min_blocks},
+    {"lag", read_lag}, {"dot", read_dot}, {"stages", read_stages}, {"peel", read_peel}, {"late", read_late},
+    {"stream", read_stream}, {"min_blocks", read_min_blocks},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -240,8 +245,8 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, search, stage, dot, stages, peel, late, "
-                                                                  "stream, min_blocks");
+                                                                  "strategy, chunk, search, stage, lag, dot, stages, peel, "
+                                                                  "late, stream, min_blocks");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -354,6 +359,7 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
     if (!standard || config->search != standard->search) text_printf(out, ",\n  \"search\": %s", config->search ? "true" : "false");
     if (!standard || config->stage != standard->stage) text_printf(out, ",\n  \"stage\": %s", config->stage ? "true" : "false");
+    if (!standard || config->lag != standard->lag) text_printf(out, ",\n  \"lag\": %d", config->lag);
     if (!standard || config->dot != standard->dot) text_printf(out, ",\n  \"dot\": \"%s\"", config_dot_name(config->dot));
     if (!standard || config->stages != standard->stages) text_printf(out, ",\n  \"stages\": %d", config->stages);
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");

@@ -209,6 +209,7 @@ static struct config *cross(struct search *search, struct arena *arena, const st
         child->chunk = b->chunk;
         child->search = b->search;
         child->stage = b->stage;
+        child->lag = b->lag;
     }
     child->dot = a->dot;  // what the axes are dealt out for
     if (a->dot == b->dot && draw_below(search, 2)) child->stages = b->stages;

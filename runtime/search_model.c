@@ -61,6 +61,7 @@ void search_describe(const struct config *config, struct search_features *featur
     add(features, 0.25 * config->stage);
     add(features, 0.25 * (double)config->dot);
     add_square(features, 0.25 * config->stages);
+    add_square(features, config->lag ? logarithm(config->lag) : 0);
     add(features, 0.25 * config->peel);
     add(features, 0.25 * config->late);
     add(features, 0.25 * config->stream);

@@ -59,6 +59,7 @@ static void add_config(struct text *out, const struct config *config)
     text_add(out, "; grid");
     for (int i = 0; i < config->grid_count; i++) text_printf(out, " %s", config->grid[i]);
     if (config->strategy != STRATEGY_ROWS) text_printf(out, "; %s %d", config_strategy_name(config->strategy), config->chunk);
+    if (config->lag) text_printf(out, "; lag %d", config->lag);
     text_printf(out, "%s%s", config->search ? "; search" : "", config->stage ? "; stage" : "");
     if (config->dot != DOT_FMA) text_printf(out, "; dot %s, stages %d", config_dot_name(config->dot), config->stages);
     text_printf(out, "%s%s", config->peel ? "; peel" : "", config->late ? "; late" : "");

@@ -97,8 +97,8 @@ static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
 static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
                 a->peel == b->peel && a->late == b->late && a->stream == b->stream &&
-                a->dot == b->dot && a->stages == b->stages && a->min_blocks == b->min_blocks && a->chunk == b->chunk && a->search == b->search &&
-                a->stage == b->stage;
+                a->dot == b->dot && a->stages == b->stages && a->min_blocks == b->min_blocks && a->chunk == b->chunk &&
+                a->search == b->search && a->stage == b->stage && a->lag == b->lag;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
         same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
@@ -188,6 +188,8 @@ static int *number_at(struct config *config, const char *path) {
         return &config->min_blocks;
     if (!strcmp(path, "chunk"))
         return &config->chunk;
+    if (!strcmp(path, "lag"))
+        return &config->lag;
     if (sscanf(path, "axes.%63[^.].%15s", axis, field) != 2)
         return NULL;
     struct config_axis *found = config_axis_named(config, axis);
@@ -219,6 +221,7 @@ static void set_strategy(struct config *config, const char *choice) {
         config->chunk = config->strategy != STRATEGY_ROWS ? SOME_CHUNK : 0;
     config->search &= config->strategy != STRATEGY_ROWS;
     config->stage &= config->strategy == STRATEGY_FLAT;
+    config->lag *= config->strategy == STRATEGY_CHUNKS;
 }
 
 // A copy of `base` with one knob set.

@@ -67,6 +67,42 @@ bool emit_one(case_run &run, variant v, totals &all) {
     return false;
 }
 
+// The default config with another strategy, and few warps, so that rows have several pieces and pieces several rows.
+const config *with_strategy(arena *memory, const ir_kernel *kernel, const config &wish) {
+    config *cut = config_default(memory, kernel);
+    cut->strategy = wish.strategy;
+    cut->chunk = wish.chunk;
+    cut->search = wish.search;
+    cut->stage = wish.stage;
+    cut->lag = wish.lag;
+    for (int i = 0; i < cut->axis_count; i++) {
+        config_axis &axis = cut->axes[i];
+        for (; axis.warps > 2; axis.warps /= 2) axis.block /= 2;
+        if (i == 0 && wish.lag > 0) axis = {axis.name, 1, 1, 1, 1, 1, 0};
+    }
+    return cut;
+}
+
+// Every strategy in every form, where it applies.
+void emit_strategies(case_run &run, int number, totals &all) {
+    config wishes[6] = {};
+    for (int i = 0; i < 6; i++) {
+        wishes[i].strategy = i < 3 ? STRATEGY_CHUNKS : STRATEGY_FLAT;
+        wishes[i].chunk = i % 3 == 0 ? 32 : 4;
+        wishes[i].search = i % 3 == 1;
+        wishes[i].stage = i == 5;
+        wishes[i].lag = i == 2 ? 1 : 0;
+    }
+    for (const config &wish : wishes) {
+        variant v = {number++, with_strategy(run.checks.arena, run.bound.kernel, wish), TARGET_CUDA, false, false};
+        std::string reason;
+        bool applies = emit_variant(run.checks.arena, run.bound.kernel, v, reason);
+        bool fault = reason.compare(0, 9, "internal.") == 0 || reason.compare(0, 8, "codegen.") == 0;
+        if (applies) run.variants.push_back(v);
+        if (fault) emit_one(run, v, all);
+    }
+}
+
 void emit_all(case_run &run, int configs, totals &all) {
     arena *memory = run.checks.arena;
     uint64_t seed = 7;
@@ -86,6 +122,7 @@ void emit_all(case_run &run, int configs, totals &all) {
         all.counted.lowered += done;
         if (done) emit_one(run, {i, cut, TARGET_CPU, i % 2 == 1, false}, all);
     }
+    emit_strategies(run, configs + 1, all);
 }
 
 // ------------------------------------------------------------------------------------------------ running

@@ -268,6 +268,7 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "stage") return boolean(c.stage);
     if (path == "dot") return std::string("\"") + config_dot_name(c.dot) + "\"";
     if (path == "stages") return std::to_string(c.stages);
+    if (path == "lag") return std::to_string(c.lag);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
     if (path == "stream") return boolean(c.stream);
@@ -294,7 +295,7 @@ std::string describe_config(const config &c) {
                 "l " + std::to_string(a.warps) + "w unroll " + std::to_string(a.unroll) + "; ";
     }
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
-            (c.search ? " search" : "") + (c.stage ? " stage" : "") + "; ";
+            (c.search ? " search" : "") + (c.stage ? " stage" : "") + (c.lag > 0 ? " lag " + std::to_string(c.lag) : "") + "; ";
     if (c.dot != DOT_FMA) text += std::string("dot ") + config_dot_name(c.dot) + " stages " + std::to_string(c.stages) + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
            (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks);

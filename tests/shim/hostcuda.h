@@ -100,6 +100,9 @@ extern "C" void *simt_dynamic_shared();
 extern "C" void simt_fail(place here, const char *message);
 // An atomic access, from the code at `code`: checked as any other, but not against other atomics.
 extern "C" void simt_watch_atomic(void *address, size_t bytes, const void *code);
+// A fence over the device. An atomic behind one hands on what the block did before its last barrier; a fence behind an
+// atomic takes what was handed on there.
+extern "C" void simt_watch_fence();
 
 template <class T> inline T lane_value(const unsigned char *slots, unsigned lane) {
     T value;
@@ -131,7 +134,8 @@ template <class T> inline T shuffle(unsigned mask, T value, int source, int widt
 
 inline void __syncthreads(SIMT_HERE) { simt::simt_block_barrier(here, "__syncthreads"); }
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_HERE) { simt::simt_warp_barrier(mask, here); }
-inline void __threadfence() {}
+inline void __threadfence() { simt::simt_watch_fence(); }
+inline void __nanosleep(unsigned) {}
 inline void __threadfence_block() {}
 inline unsigned __activemask() { return 0xffffffffu; }
 

@@ -6,6 +6,7 @@
 // last store and its last loads with the epoch (the count of barriers) in which they happened.
 #include "tests/shim/watch.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -67,6 +68,53 @@ class record_pool {
     size_t capacity_ = 0;
 };
 
+// What blocks hand on to later ones at an element that they meet at (an atomic between fences): of each block of the
+// launch, the epoch before which its accesses are known to have been made.
+struct meetings {
+    std::vector<uint32_t> begins;  // by block: its first epoch
+    std::vector<uint32_t> known;   // by block, to the block that runs now
+    std::unordered_map<void *, std::vector<uint32_t>> handed_on;
+    void *place = nullptr;         // of this thread's last atomic
+    bool fenced = false;           // this thread has passed a fence
+
+    void begin_launch() {
+        begins.clear();
+        known.clear();
+        handed_on.clear();
+        begin_thread();
+    }
+    void begin_block(uint32_t epoch) {
+        begins.push_back(epoch);
+        known.assign(begins.size(), 0);
+        begin_thread();
+    }
+    void begin_thread() {
+        place = nullptr;
+        fenced = false;
+    }
+    static void join(std::vector<uint32_t> &into, const std::vector<uint32_t> &from) {
+        if (into.size() < from.size()) into.resize(from.size(), 0);
+        for (size_t i = 0; i < from.size(); i++) into[i] = std::max(into[i], from[i]);
+    }
+    void atomic(void *address, uint32_t epoch) {
+        if (fenced && !begins.empty()) {
+            known[begins.size() - 1] = epoch;
+            join(handed_on[address], known);
+        }
+        place = address;
+    }
+    void fence() {
+        auto found = handed_on.find(place);
+        if (place != nullptr && found != handed_on.end()) join(known, found->second);
+        fenced = true;
+    }
+    // Whether an access of an earlier block, in this epoch, comes before what the present block does now.
+    bool ordered(uint32_t epoch) const {
+        auto after = std::upper_bound(begins.begin(), begins.end(), epoch);
+        return after != begins.begin() && epoch < known[size_t(after - begins.begin()) - 1];
+    }
+};
+
 // The compiler's calls carry nothing but an address, so what they check against has to be found from here.
 struct watch_state {
     bool active = false;
@@ -76,6 +124,7 @@ struct watch_state {
     uintptr_t shared_begin = 0, shared_end = 0;  // likewise, around dynamic shared memory
     uint32_t epoch = 1, launch_epoch = 1, block_epoch = 1;  // they only grow, so records never need clearing
     watcher_thread thread = {0, 0, 0};
+    meetings blocks;
     int64_t steps = 0, step_limit = 0;
     std::vector<std::unique_ptr<record_pool>> pools;
 } state;
@@ -90,7 +139,7 @@ std::string quoted(const region &r) { return r.shared ? std::string(r.name) : "'
 // Whether an earlier access in `epoch` by `thread` may happen at the same time as one made now.
 bool concurrent(const region &r, uint32_t epoch, uint16_t thread, uint32_t warp_epoch) {
     if (r.shared ? epoch < state.block_epoch : epoch < state.launch_epoch) return false;
-    if (epoch < state.block_epoch) return true;
+    if (epoch < state.block_epoch) return !state.blocks.ordered(epoch);
     if (epoch < state.epoch || thread == state.thread.number) return false;
     return thread / 32 != state.thread.warp || warp_epoch >= state.thread.warp_epoch;
 }
@@ -225,6 +274,7 @@ void watch_begin(const device_memory &memory, int64_t step_limit) {
     state.regions.clear();
     state.latest = nullptr;
     state.launch_epoch = state.block_epoch = ++state.epoch;
+    state.blocks.begin_launch();
     state.steps = 0;
     state.step_limit = step_limit;
     size_t index = 2;
@@ -254,9 +304,15 @@ void watch_shared(unsigned char *dynamic, size_t dynamic_bytes, char *fixed_begi
     state.latest = nullptr;
 }
 
-void watch_block_begins() { state.block_epoch = ++state.epoch; }
+void watch_block_begins() {
+    state.block_epoch = ++state.epoch;
+    state.blocks.begin_block(state.epoch);
+}
 void watch_block_barrier() { ++state.epoch; }
-void watch_thread(const watcher_thread &thread) { state.thread = thread; }
+void watch_thread(const watcher_thread &thread) {
+    state.thread = thread;
+    state.blocks.begin_thread();
+}
 int64_t watch_steps() { return state.steps; }
 
 bool watch_step_is_last() { return ++state.steps > state.step_limit; }
@@ -339,6 +395,11 @@ extern "C" void simt_watch_atomic(void *address, size_t bytes, const void *code)
     if (!simt::state.active) return;
     simt::count_step(code);
     simt::check(address, bytes, true, true, code);
+    simt::state.blocks.atomic(address, simt::state.epoch);
+}
+
+extern "C" void simt_watch_fence() {
+    if (simt::state.active) simt::state.blocks.fence();
 }
 
 // Atomics of C, as -fsanitize=thread hands them over. One thread runs at a time, so plain accesses do.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// LAUNCH blocks=2 threads=64
+// What a block stores behind the place where it has come by isn't there for the other.
+extern "C" __global__ void test(float *out, const float *in, int n) {
+    const int block = (int)blockIdx.x, thread = (int)threadIdx.x;
+    int *count = (int *)(out + n - 1);
+    if (block == 0 && thread == 0) atomicExch(count, 0);
+    __syncthreads();
+    if (thread == 0 && block == 0) {
+        __threadfence();
+        atomicAdd(count, 1);
+    }
+    __syncthreads();
+    if (block == 0) out[thread] = in[0] + 1.0f;
+    if (block == 0) return;
+    if (thread == 0) {
+        while (atomicAdd(count, 0) < 1) __nanosleep(64);
+        __threadfence();
+    }
+    __syncthreads();
+    if (thread < 63) out[64 + thread] = out[thread];  // FAULT loads element
+}
