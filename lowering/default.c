@@ -18,6 +18,7 @@ enum {
     COLUMN_LANES = 16,     // beside rows: 64 floats of columns, as much of the row as lanes are left
     WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
     JAGGED_REGISTERS = 4,
+    MASKED_ELEMENTS = 16,  // as THREAD_ELEMENTS, where each load has a bound of its own
     SHORT_EXTENT = 32,  // a loop that can't keep the warps of a block busy
     UNKNOWN_EXTENT = 256,
     DEVICE_THREADS = 1 << 17,  // that a large GPU runs at once
@@ -25,6 +26,11 @@ enum {
     PIECES = 2048,             // of the data, beside one for each row
     LEAST_PIECE = 256,
     MOST_PIECE = 8192,
+    PIECE_WARPS = 8,           // along a loop over a piece that another reads again: many blocks are under way anyway
+    LANE_POINTS = 16,          // of a row of numbers, for a lane
+    SHARE = 4096,              // points of a share that is staged
+    SHARE_WARPS = 4,
+    SHARE_LANES = 8,           // for a row, where a share has many
 };
 
 static int64_t greatest_power_in(int64_t value) {  // the greatest power of two that divides it
@@ -129,8 +135,7 @@ static bool rereads(struct arena *arena, const struct ir_kernel *kernel, const s
 }
 
 // No more points than the loop is known to have.
-static void shape_rows(struct config_axis *axis, const struct axis_use *use, int lanes, int warps, int elements) {
-    int registers = at_most(THREAD_ELEMENTS / (elements < THREAD_ELEMENTS ? elements : THREAD_ELEMENTS), 8);
+static void shape_rows(struct config_axis *axis, const struct axis_use *use, int lanes, int warps, int registers) {
     int most = use->extent > 0 ? up_to_power(use->extent, MAX_BLOCK) : MAX_BLOCK;
     axis->lanes = at_most(most, lanes);
     axis->warps = at_most(most / axis->lanes, warps);
@@ -151,6 +156,13 @@ static void shape_top(struct config *config, const struct axis_list *list, int c
             config->axes[i].warps = config->axes[i].block = TOP_WARPS;
             return;
         }
+}
+
+// How many points a thread may have along the rows, beside its elements of the columns.
+static int registers_beside(const struct axis_list *list, const struct config *config, int columns) {
+    int elements = columns >= 0 ? elements_of(&config->axes[columns]) : 1;
+    int most = columns >= 0 && list->items[columns].jagged ? MASKED_ELEMENTS : THREAD_ELEMENTS;
+    return at_most(most / (elements < most ? elements : most), 8);
 }
 
 static int smallest_element(const struct ir_kernel *kernel) {
@@ -188,7 +200,7 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     bool again = rows >= 0 && rereads(arena, kernel, &list.items[rows]);
     if (rows >= 0)
         shape_rows(&config->axes[rows], &list.items[rows], lanes, again ? REREAD_WARPS : ROW_WARPS,
-                   columns >= 0 ? elements_of(&config->axes[columns]) : 1);
+                   registers_beside(&list, config, columns));
     else if (columns >= 0 && !list.items[columns].full)
         shape_top(config, &list, columns);
     set_grid(arena, config, &list);
@@ -224,14 +236,84 @@ static bool wants_pieces(const struct axis_list *list, const struct config *conf
     return (double)data->longest > total * threads_of_row(list, config) / DEVICE_THREADS;
 }
 
-struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
-    struct config *config = config_default(arena, kernel);
-    struct axis_list list = axis_list(kernel);
-    if (!data || !wants_pieces(&list, config, data) || !may_split(arena, kernel))
-        return config;
+// Rows of single numbers: the axis along them, if there is none beside it but those at the top; else -1.
+static int numbers_axis(const struct axis_list *list) {
+    int columns = pick_columns(list);
+    bool alone = columns >= 0 && list->items[columns].jagged && list->items[columns].inner;
+    for (int i = 0; i < list->count; i++)
+        alone &= i == columns || (list->items[i].top && !list->items[i].inner && !list->items[i].full);
+    return alone ? columns : -1;
+}
+
+// As many lanes for a row as it has work for, and where rows are few, as keep the device busy.
+static int lanes_for(const struct config_data *data) {
+    int64_t points = (int64_t)data->mean, wanted = points / LANE_POINTS;
+    if (data->rows > 0 && wanted * data->rows < DEVICE_THREADS)
+        wanted = DEVICE_THREADS / data->rows;
+    return up_to_power(wanted < points ? wanted : points, MAX_LANES);
+}
+
+// Other rows get the lanes that are left.
+static void deal_lanes(struct config *config, const struct axis_list *list, int columns, int lanes) {
+    config->axes[columns].lanes = lanes;
+    config->axes[columns].block = config->axes[columns].vector * lanes * 8;
+    for (int i = 0; i < list->count; i++) {
+        struct config_axis *axis = &config->axes[i];
+        if (i == columns || axis->block != axis->warps)
+            continue;
+        axis->lanes = MAX_LANES / lanes;
+        axis->block = axis->lanes * axis->warps;
+        return;
+    }
+}
+
+static bool applies(struct arena *arena, const struct ir_kernel *kernel, struct config wish) {
+    return strategy_applies(arena, kernel, &wish, NULL);
+}
+
+// Equal shares that pass through shared memory, for rows of numbers.
+static void share_out(struct config *config, const struct axis_list *list, int columns) {
+    config->strategy = STRATEGY_FLAT;
+    config->chunk = SHARE;
+    config->stage = true;
+    for (int i = 0; i < list->count; i++)
+        if (config->axes[i].warps > SHARE_WARPS)
+            config->axes[i].warps = config->axes[i].block = SHARE_WARPS;
+    deal_lanes(config, list, columns, SHARE_LANES);
+}
+
+// Pieces of rows. Where one is read twice, many small blocks keep more of it in the L2 than few large ones.
+static void cut_up(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
+                   const struct axis_list *list, const struct config_data *data) {
+    int rows = pick_rows(list, pick_columns(list));
     config->strategy = STRATEGY_CHUNKS;
     config->chunk = LEAST_PIECE;
     while (config->chunk < MOST_PIECE && (double)config->chunk * PIECES < (double)data->rows * data->mean)
         config->chunk *= 2;
+    if (rows < 0 || !rereads(arena, kernel, &list->items[rows]))
+        return;
+    struct config_axis *axis = &config->axes[rows];
+    while (axis->warps > PIECE_WARPS) {
+        axis->warps /= 2;
+        axis->block /= 2;
+    }
+    config->stream = false;
+}
+
+struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
+    struct config *config = config_default(arena, kernel);
+    struct axis_list list = axis_list(kernel);
+    int numbers = numbers_axis(&list);
+    if (!data || data->cpu)
+        return config;
+    if (numbers >= 0 && data->mean > 0)
+        deal_lanes(config, &list, numbers, lanes_for(data));
+    if (!wants_pieces(&list, config, data) || !may_split(arena, kernel))
+        return config;
+    struct config share = {.strategy = STRATEGY_FLAT, .chunk = SHARE, .stage = true};
+    if (numbers >= 0 && applies(arena, kernel, share))
+        share_out(config, &list, numbers);
+    else
+        cut_up(arena, kernel, config, &list, data);
     return config;
 }

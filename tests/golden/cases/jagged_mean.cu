@@ -3,7 +3,7 @@
 // T = f32, I = i64, M = 100; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tf: block 128 = vector 1 x lanes 32 x warps 1 x registers 4
-//   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   tk: block 64 = vector 1 x lanes 1 x warps 16 x registers 4
 //   grid tb; strategy rows; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20
 // launches, in this order: jagged_mean_fill_out, jagged_mean
@@ -72,10 +72,10 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
     const long long length = offsets[tb + 1] - start;
     const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
     const int i = (int)tile_clampi_i64((long long)features[tb], -2146435071LL, 2146435071LL);
-    const int tk_full = length_i32 - length_i32 % 128;
-    const bool inside = length_i32 > 0;
-    const float length_f32 = (float)length;
-    const int start_i32 = (int)start;
+    const int tk_full = length_2 - length_2 % 64;
+    const bool inside = length_2 > 0;
+    const float length_3 = (float)length;
+    const int start_2 = (int)start;
     for (int tf0 = 0; tf0 < i; tf0 += 128) {
         const int tf = tf0 + tf_t;
         bool inside_2[4];
@@ -85,13 +85,13 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
             inside_2[tf_i] = tf + tf_i * 32 < i;
             acc[tf_i] = 0.0f;
         }
-        for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+        for (int tk0 = 0; tk0 < tk_full; tk0 += 64) {
             const int tk = tk0 + tk_t;
             #pragma unroll
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
                 #pragma unroll
-                for (int tk_i = 0; tk_i < 8; ++tk_i) {
-                    acc[tf_i] += inside_2[tf_i] ? x[(start_i32 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                    acc[tf_i] += inside_2[tf_i] ? x[(start_2 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }
@@ -101,8 +101,8 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
             #pragma unroll
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
                 #pragma unroll
-                for (int tk_i = 0; tk_i < 8; ++tk_i) {
-                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_i32 ? x[(start_i32 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_2 ? x[(start_2 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }
