@@ -10,14 +10,14 @@
 #include "lowering/axes.h"
 #include "lowering/split.h"
 
-enum { MESH_FIND = 1, MESH_JOIN, MESH_STAGE, MESH_REST, MESH_FEW, MESH_LONE };
+enum { MESH_FIND = 1, MESH_JOIN, MESH_STAGE, MESH_REST, MESH_FEW, MESH_LONE, MESH_SHARE, MESHES };  // of one nest
 enum { PARTIALS_AT_ONCE = 4, PARTIAL_REGISTERS = 8, FEW_ROWS = 4, LONE_ROWS = 2, ROW_REGISTERS = 8, LANES = 32 };
 
 struct meshes {
     struct splitter *s;
     const struct config *from;  // as asked for
-    struct config *config;
-    int axis_capacity, grid_capacity;
+    struct config *config;      // with what has been added, for this nest and others
+    int axis_capacity, grid_capacity, first;  // mesh before the nest's own
     int lanes, warps;           // of all other axes of the nest; of the block
 };
 
@@ -26,7 +26,7 @@ static bool is_taken(const struct config *config, const char *name) {
 }
 
 static const char *unused_name(const struct meshes *meshes, const char *wish) {
-    while (is_taken(meshes->from, wish))
+    while (is_taken(meshes->config, wish))
         wish = arena_printf(meshes->s->context->arena, "%s_", wish);
     return wish;
 }
@@ -34,7 +34,7 @@ static const char *unused_name(const struct meshes *meshes, const char *wish) {
 static const char *unused_suffix(const struct meshes *meshes, const char *wish) {
     struct arena *arena = meshes->s->context->arena;
     for (int i = 0; i < meshes->from->axis_count; i++)
-        if (is_taken(meshes->from, arena_printf(arena, "%s%s", meshes->from->axes[i].name, wish)))
+        if (is_taken(meshes->config, arena_printf(arena, "%s%s", meshes->from->axes[i].name, wish)))
             return unused_suffix(meshes, arena_printf(arena, "_%s", wish));
     return wish;
 }
@@ -43,7 +43,7 @@ static void add_axis(struct meshes *meshes, int mesh, const char *name, int vect
                      int registers) {
     struct config *config = meshes->config;
     struct config_axis axis = {.name = name, .vector = vector, .lanes = lanes, .warps = warps, .unroll = 1,
-                               .mesh = mesh};
+                               .mesh = meshes->first + mesh};
     axis.block = vector * lanes * warps * registers;
     if (!is_taken(config, name))
         ARENA_PUSH(meshes->s->context->arena, config->axes, config->axis_count, meshes->axis_capacity, axis);
@@ -124,22 +124,41 @@ static void count_threads(struct meshes *meshes, const char *rows) {
     }
 }
 
+static void note_place(struct meshes *meshes, const char *of, const char *name, bool instead) {
+    struct pass_context *context = meshes->s->context;
+    struct grid_place place = {of, name, instead};
+    ARENA_PUSH(context->arena, context->places, context->place_count, context->place_capacity, place);
+}
+
+static bool is_replaced(const struct pass_context *context, const char *name) {
+    for (int i = 0; i < context->place_count; i++)
+        if (context->places[i].instead && !strcmp(context->places[i].of, name))
+            return true;
+    return false;
+}
+
 // The order of the grid stays: what stands for an axis has its place.
 static void add_grid(struct meshes *meshes, const char *rows) {
     struct splitter *s = meshes->s;
+    struct pass_context *context = s->context;
     for (int i = 0; i < meshes->from->grid_count; i++) {
         const char *name = meshes->from->grid[i];
-        bool walked = !strcmp(name, rows) && meshes->from->strategy == STRATEGY_FLAT;
-        if (!walked)
-            add_to_grid(meshes, name);
         if (s->join)
-            add_to_grid(meshes, arena_printf(s->context->arena, "%s%s", name, s->join));
-        if (walked)
-            add_to_grid(meshes, s->share);
+            note_place(meshes, name, arena_printf(context->arena, "%s%s", name, s->join), false);
+        if (!strcmp(name, rows) && meshes->from->strategy == STRATEGY_FLAT)
+            note_place(meshes, name, s->share, true);
+    }
+    for (int i = 0; i < meshes->from->grid_count; i++) {
+        const char *name = meshes->from->grid[i];
+        if (!is_replaced(context, name))
+            add_to_grid(meshes, name);
+        for (int p = 0; p < context->place_count; p++)
+            if (!strcmp(context->places[p].of, name))
+                add_to_grid(meshes, context->places[p].name);
     }
 }
 
-static bool has_full_axes(const struct ir_kernel *kernel) {
+bool has_full_axes(const struct ir_kernel *kernel) {
     for (int a = 0; a < kernel->axis_count; a++)
         if (kernel->axes[a].kind == AXIS_FULL)
             return true;
@@ -147,18 +166,23 @@ static bool has_full_axes(const struct ir_kernel *kernel) {
 }
 
 // A config for recognizing nests alone has no axes, and nothing is laid out for it.
-void add_meshes(struct splitter *s) {
+bool add_meshes(struct splitter *s) {
     struct pass_context *context = s->context;
-    struct meshes meshes = {.s = s, .from = context->config};
+    if (!context->asked)
+        context->asked = context->config;
+    struct meshes meshes = {.s = s, .from = context->asked, .first = context->mesh_count};
+    context->mesh_count += MESHES - 1;
+    if (context->mesh_count >= MAX_MESHES)
+        return cannot_split(s, s->top, "too many loops of the kernel are split already");
     const char *rows = s->kernel->axes[s->row_axis].name;
     meshes.config = ARENA_NEW(context->arena, struct config);
     *meshes.config = *context->config;
     meshes.config->axes = NULL;
     meshes.config->grid = NULL;
     meshes.config->axis_count = meshes.config->grid_count = 0;
-    for (int i = 0; i < meshes.from->axis_count; i++)
+    for (int i = 0; i < context->config->axis_count; i++)
         ARENA_PUSH(context->arena, meshes.config->axes, meshes.config->axis_count, meshes.axis_capacity,
-                   meshes.from->axes[i]);
+                   context->config->axes[i]);
     // A full axis is one and the same in all loops, so its threads can't be dealt out anew.
     s->join = has_full_axes(s->kernel) ? NULL : unused_suffix(&meshes, "_join");
     s->few = unused_suffix(&meshes, "_few");
@@ -173,7 +197,7 @@ void add_meshes(struct splitter *s) {
     if (s->join)
         add_join(&meshes, rows);
     if (context->config->strategy == STRATEGY_FLAT)
-        add_axis(&meshes, 0, s->share, 1, 1, 1, 1);
+        add_axis(&meshes, MESH_SHARE, s->share, 1, 1, 1, 1);
     if (context->config->stage) {
         add_stage(&meshes);
         add_rows(&meshes, MESH_FEW, rows, s->few, meshes.warps);
@@ -185,4 +209,5 @@ void add_meshes(struct splitter *s) {
     context->config = meshes.config;
     if (context->out)
         context->out->config = meshes.config;
+    return true;
 }

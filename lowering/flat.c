@@ -248,6 +248,9 @@ static bool plan_stage(struct splitter *s, const struct phase *phase) {
     s->stages = s->context->config->stage;
     if (!s->stages)
         return true;
+    if (has_full_axes(s->kernel))
+        return cannot_split(s, phase->loop, "with an axis that is covered whole nothing is staged: its threads are dealt "
+                                            "out once, for all loops");
     if (!is_plain(s, phase) || s->chunk > MAX_BLOCK)
         return cannot_split(s, phase->loop, "only rows of numbers, with nothing but them in the loop, are staged");
     walk_ops(phase->loop->regions[0], note_load, &loads);

@@ -5,12 +5,22 @@
 
 #include "lowering/lowering.h"
 
+struct grid_place {  // an axis that a strategy has added, beside or instead of one that the config has in its grid
+    const char *of, *name;
+    bool instead;
+};
+
 struct pass_context {
     struct lowered *out;
     struct ir_kernel *kernel;  // == out->kernel
     struct arena *arena;
     const struct config *config;
     struct status status;      // set by `refuse`
+    // Of strategies, which add axes to the config for each nest that they split (apart.c):
+    const struct config *asked;  // before that; NULL: nothing has been added
+    int mesh_count;
+    int place_count, place_capacity;
+    struct grid_place *places;
 };
 
 // Each pass changes the program in place and returns false if it refused (status is set then).

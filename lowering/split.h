@@ -168,7 +168,9 @@ void remove_nest(struct splitter *splitter);
 
 // Launches beside the main one have other shapes than the config's axes were made for. These give the config axes for
 // them, with thread bits dealt out anew ("meshes"), once per kernel.
-void add_meshes(struct splitter *splitter);
+// Refuses where there are too many; returns false then.
+bool add_meshes(struct splitter *splitter);
+bool has_full_axes(const struct ir_kernel *kernel);
 
 // ------------------------------------------------------------------------------------------ finding rows (find.c)
 

@@ -430,7 +430,8 @@ static bool try_split(struct pass_context *context, struct ir_op *top) {
     struct ir_builder before = builder_before(context->kernel, top);
     if (!find_extents(s, &before))
         return false;
-    add_meshes(s);
+    if (!add_meshes(s))
+        return false;
     if (context->config->strategy == STRATEGY_FLAT ? !split_into_shares(s) : !split_into_chunks(s))
         return false;
     remove_nest(s);

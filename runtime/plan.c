@@ -69,6 +69,7 @@ struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, c
     rows->strategy = STRATEGY_ROWS;
     rows->chunk = 0;
     rows->search = rows->stage = false;
+    rows->lag = 0;
     lowered = lower(arena, kernel, rows, options, status);
     return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
 }

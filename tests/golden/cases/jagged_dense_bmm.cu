@@ -70,8 +70,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long 
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
     // 15: for (tb, tn) in tile(B, K) {
-    const long long B_2 = (long long)B;
-    const long long i = (long long)(L / 32) + B_2;
+    const long long B_i64 = (long long)B;
+    const long long i = (long long)(L / 32) + B_i64;
     const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
     const int tb_find0 = (int)blockIdx.x * 128;
     const int tb_find = tb_find0 + tb_find_t;
@@ -82,20 +82,20 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_1(const long 
     for (long long turn = 0LL; turn < i_3; ++turn) {
         const long long i_6 = (i_5 - i_4 + 7LL) / 8LL;
         const long long i_7 = i_4 + i_6;
-        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2);
+        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_i64);
         const bool inside_2 = i_4 < i_5;
         const long long i_9 = i_7 + i_6;
-        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2);
+        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_i64);
         const long long i_11 = i_9 + i_6;
-        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2);
+        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_i64);
         const long long i_13 = i_11 + i_6;
-        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2);
+        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_i64);
         const long long i_15 = i_13 + i_6;
-        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_2);
+        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_i64);
         const long long i_17 = i_15 + i_6;
-        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_2);
+        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_i64);
         const long long i_19 = i_17 + i_6;
-        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_2);
+        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_i64);
         const int i_21 = (i_7 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_8] : 0LL) / 32LL + i_8, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_9 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_10] : 0LL) / 32LL + i_10, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_11 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_12] : 0LL) / 32LL + i_12, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_13 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_14] : 0LL) / 32LL + i_14, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_15 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_16] : 0LL) / 32LL + i_16, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_17 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_18] : 0LL) / 32LL + i_18, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_19 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_20] : 0LL) / 32LL + i_20, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0);
         const long long i_22 = i_4 + (long long)i_21 * i_6;
         const long long i_23 = tile_mini_i64(i_22, i_5);

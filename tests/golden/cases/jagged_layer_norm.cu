@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     float total = 0.0f;
     float points = 0.0f;
     float squares = 0.0f;
-    const int start_2 = (int)start;
+    const int start_i32 = (int)start;
     for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
         const int tk = tk0 + tk_t;
         float v_2[4][8];
@@ -186,13 +186,13 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v_14[8];
-            if (tk_2 + tk_i * 64 < length_2) tile_load_f16x8(v_14, x + (start_2 + (tk_2 + tk_i * 64)) * 128 + tm_t);
+            if (tk_2 + tk_i * 64 < length_i32) tile_load_f16x8(v_14, x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t);
             else tile_clear_f32x8(v_14);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_15[tk_i][tm_i] = v_14[tm_i];
                 v_16 += v_15[tk_i][tm_i];
-                v_17 += tk_2 + tk_i * 64 < length_2 ? 1.0f : 0.0f;
+                v_17 += tk_2 + tk_i * 64 < length_i32 ? 1.0f : 0.0f;
             }
         }
         const float v_18 = v_16 / tile_maxf(v_17, 1.0f);
@@ -207,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 const float v_24 = v_15[tk_i][tm_i] - v_18;
-                v_25 += tk_2 + tk_i * 64 < length_2 ? v_24 * v_24 : 0.0f;
+                v_25 += tk_2 + tk_i * 64 < length_i32 ? v_24 * v_24 : 0.0f;
             }
         }
         const float v_26 = squares + v_25 + v_22;
@@ -250,7 +250,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         float v_32[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_f16x8(v_32[tk_i], x + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm_t);
+            tile_load_once_f16x8(v_32[tk_i], x + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_33[tm_i] = tile_f16_round((v_32[tk_i][tm_i] - mean) * scale);
             }
-            tile_store_once_f16x8(out + (start_2 + (tk_3 + tk_i * 64)) * 128 + tm_t, v_33);
+            tile_store_once_f16x8(out + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t, v_33);
         }
     }
     if (tk_full < length_i32) {
@@ -268,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         float v_34[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_4 + tk_i * 64 < length_2) tile_load_once_f16x8(v_34[tk_i], x + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm_t);
+            if (tk_4 + tk_i * 64 < length_i32) tile_load_once_f16x8(v_34[tk_i], x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t);
             else tile_clear_f32x8(v_34[tk_i]);
         }
         #pragma unroll
@@ -278,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_35[tm_i] = tile_f16_round((v_34[tk_i][tm_i] - mean) * scale);
             }
-            if (tk_4 + tk_i * 64 < length_2) tile_store_once_f16x8(out + (start_2 + (tk_4 + tk_i * 64)) * 128 + tm_t, v_35);
+            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_f16x8(out + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, v_35);
         }
     }
 }

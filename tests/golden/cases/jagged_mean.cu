@@ -72,10 +72,10 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
     const long long length = offsets[tb + 1] - start;
     const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
     const int i = (int)tile_clampi_i64((long long)features[tb], -2146435071LL, 2146435071LL);
-    const int tk_full = length_2 - length_2 % 64;
-    const bool inside = length_2 > 0;
-    const float length_3 = (float)length;
-    const int start_2 = (int)start;
+    const int tk_full = length_i32 - length_i32 % 64;
+    const bool inside = length_i32 > 0;
+    const float length_f32 = (float)length;
+    const int start_i32 = (int)start;
     for (int tf0 = 0; tf0 < i; tf0 += 128) {
         const int tf = tf0 + tf_t;
         bool inside_2[4];
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    acc[tf_i] += inside_2[tf_i] ? x[(start_2 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                    acc[tf_i] += inside_2[tf_i] ? x[(start_i32 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }
@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_2 ? x[(start_2 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
+                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_i32 ? x[(start_i32 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }

@@ -128,8 +128,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
     // 14: for tb in tile(B) {
-    const long long B_2 = (long long)B;
-    const long long i = (long long)(nnz / 256) + B_2;
+    const long long B_i64 = (long long)B;
+    const long long i = (long long)(nnz / 256) + B_i64;
     const int i_2 = (int)tile_clampi_i64(i, -2146435071LL, 2146435071LL);
     const int tb_find0 = (int)blockIdx.x * 128;
     const int tb_find = tb_find0 + tb_find_t;
@@ -140,20 +140,20 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const long long *
     for (long long turn = 0LL; turn < i_3; ++turn) {
         const long long i_6 = (i_5 - i_4 + 7LL) / 8LL;
         const long long i_7 = i_4 + i_6;
-        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2);
+        const long long i_8 = tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_i64);
         const bool inside_2 = i_4 < i_5;
         const long long i_9 = i_7 + i_6;
-        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2);
+        const long long i_10 = tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_i64);
         const long long i_11 = i_9 + i_6;
-        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2);
+        const long long i_12 = tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_i64);
         const long long i_13 = i_11 + i_6;
-        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2);
+        const long long i_14 = tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_i64);
         const long long i_15 = i_13 + i_6;
-        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_2);
+        const long long i_16 = tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_i64);
         const long long i_17 = i_15 + i_6;
-        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_2);
+        const long long i_18 = tile_mini_i64(tile_maxi_i64(i_17 - 1LL, 0LL), B_i64);
         const long long i_19 = i_17 + i_6;
-        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_2);
+        const long long i_20 = tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_i64);
         const int i_21 = (i_7 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_8] : 0LL) / 256LL + i_8, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_9 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_10] : 0LL) / 256LL + i_10, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_11 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_12] : 0LL) / 256LL + i_12, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_13 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_14] : 0LL) / 256LL + i_14, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_15 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_16] : 0LL) / 256LL + i_16, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_17 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_18] : 0LL) / 256LL + i_18, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0) + (i_19 <= i_5 & inside_2 & (int)tile_clampi_i64((inside ? offsets[(int)i_20] : 0LL) / 256LL + i_20, -2146435071LL, 2146435071LL) <= tb_find ? 1 : 0);
         const long long i_22 = i_4 + (long long)i_21 * i_6;
         const long long i_23 = tile_mini_i64(i_22, i_5);
@@ -239,8 +239,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *
     const int tb_join_t = warp;
     const int tm_join_t = (lane & 7) * 8;
     const int tb_partial_t = (lane >> 3 & 3);
-    const long long B_2 = (long long)B;
-    const long long i = (long long)(nnz / 256) + B_2;
+    const long long B_i64 = (long long)B;
+    const long long i = (long long)(nnz / 256) + B_i64;
     const int tm_join0 = (int)(blockIdx.x % 1) * 64;
     const int tm_join = tm_join0 + tm_join_t;
     const int tb_join0 = (int)(blockIdx.x / 1) * 4;
@@ -280,5 +280,5 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_3(const long long *
     for (int tm_join_i = 0; tm_join_i < 8; ++tm_join_i) {
         acc_bf16[tm_join_i] = tile_bf16_round(acc[tm_join_i]);
     }
-    if ((thread & 24) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_2);
+    if ((thread & 24) == 0 && inside) tile_store_bf16x8(out + tb_join * 64 + tm_join, acc_bf16);
 }

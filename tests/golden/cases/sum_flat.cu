@@ -1,4 +1,5 @@
 // jagged_sum_1d from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f32[nnz], offsets: i64[B + 1]) -> out: f32[B]
 // T = f32, I = i64; 32-bit indices
 //   tb: block 16 = vector 1 x lanes 4 x warps 4 x registers 1
 //   tk: block 64 = vector 1 x lanes 8 x warps 1 x registers 8
@@ -14,6 +15,8 @@
 //   tb_lone: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tk_lone: block 1024 = vector 1 x lanes 32 x warps 4 x registers 8
 //   grid tb_join, tb_share; strategy flat of 4096 staged; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, offsets ascends
+// launches, in this order: jagged_sum_1d_1, jagged_sum_1d_2, jagged_sum_1d_3
 
 static __device__ __forceinline__ long long tile_f32_to_i64(float x) {
     return x != x ? 0 : x >= 9223372036854775808.0f ? 9223372036854775807LL : x <= -9223372036854775808.0f ? (-9223372036854775807LL - 1) : (long long)x;
@@ -118,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_1(const long lon
     const long long i_5 = (long long)tb_find * 4096LL;
     long long i_6 = (long long)0;
     long long i_7 = (long long)B;
-    const long long B_2 = (long long)B;
+    const long long B_i64 = (long long)B;
     for (long long turn = 0LL; turn < i_4; ++turn) {
         const long long i_8 = (i_7 - i_6 + 7LL) / 8LL;
         const long long i_9 = i_6 + i_8;
@@ -129,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_1(const long lon
         const long long i_13 = i_12 + i_8;
         const long long i_14 = i_13 + i_8;
         const long long i_15 = i_14 + i_8;
-        const int i_16 = (i_9 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_10 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_11 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_12 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_13 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_14 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_14 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0) + (i_15 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_2)] : 0LL) < i_5 ? 1 : 0);
+        const int i_16 = (i_9 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_10 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_11 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_12 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_13 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_14 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_14 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0) + (i_15 <= i_7 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_15 - 1LL, 0LL), B_i64)] : 0LL) < i_5 ? 1 : 0);
         const long long i_17 = i_6 + (long long)i_16 * i_8;
         const long long i_18 = tile_mini_i64(i_17, i_7);
         const long long i_19 = tile_maxi_i64(i_16 == 7 ? i_7 : tile_mini_i64(i_7, i_17 + i_8 - 1LL), i_6);
@@ -197,8 +200,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                 const int i_10 = tile_maxi_i32(i_8, 0);
                 const int i_11 = tile_mini_i32(i_9, i_2) - i_10;
                 const bool inside_7 = i_11 > 0;
-                const int start_2 = (int)start;
-                const int i_12 = i_6 + i_10 - start_2;
+                const int start_i32 = (int)start;
+                const int i_12 = i_6 + i_10 - start_i32;
                 const int i_13 = (int)tile_clampi_i64((long long)i_11, -2146435071LL, 2146435071LL);
                 const int tk_lone_full = i_13 - i_13 % 1024;
                 const int i_14 = -i_6;
@@ -207,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                     const int tk_lone = tk_lone0 + tk_lone_t;
                     #pragma unroll
                     for (int tk_lone_i = 0; tk_lone_i < 8; ++tk_lone_i) {
-                        const float v_2 = x_5[start_2 + (i_12 + (tk_lone + tk_lone_i * 128)) + i_14];
+                        const float v_2 = x_5[start_i32 + (i_12 + (tk_lone + tk_lone_i * 128)) + i_14];
                         acc += v_2;
                     }
                 }
@@ -216,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                     const int tk_lone_2 = tk_lone0_2 + tk_lone_t;
                     #pragma unroll
                     for (int tk_lone_i = 0; tk_lone_i < 8; ++tk_lone_i) {
-                        const float v_3 = tk_lone_2 + tk_lone_i * 128 < i_13 ? x_5[start_2 + (i_12 + (tk_lone_2 + tk_lone_i * 128)) + i_14] : 0.0f;
+                        const float v_3 = tk_lone_2 + tk_lone_i * 128 < i_13 ? x_5[start_i32 + (i_12 + (tk_lone_2 + tk_lone_i * 128)) + i_14] : 0.0f;
                         acc += v_3;
                     }
                 }
@@ -242,17 +245,17 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                 const int tb_few = tb_few0 + tb_few_t;
                 const bool inside_10 = tb_few < i_4;
                 const int row_2 = i_18 + tb_few;
-                const long long start_3 = inside_10 ? offsets[row_2] : 0LL;
-                const int i_19 = (int)tile_clampi_i64(start_3 - i, -1LL, 4097LL);
-                const int i_20 = (int)tile_clampi_i64(start_3 + tile_maxi_i64((inside_10 ? offsets[row_2 + 1] : 0LL) - start_3, 0LL) - i, -1LL, 4097LL);
+                const long long start_2 = inside_10 ? offsets[row_2] : 0LL;
+                const int i_19 = (int)tile_clampi_i64(start_2 - i, -1LL, 4097LL);
+                const int i_20 = (int)tile_clampi_i64(start_2 + tile_maxi_i64((inside_10 ? offsets[row_2 + 1] : 0LL) - start_2, 0LL) - i, -1LL, 4097LL);
                 const bool inside_11 = i_19 >= 0;
                 const bool inside_12 = i_20 <= i_2;
                 const bool inside_13 = inside_11 && inside_12;
                 const int i_21 = tile_maxi_i32(i_19, 0);
                 const int i_22 = tile_mini_i32(i_20, i_2) - i_21;
                 const bool inside_14 = i_22 > 0;
-                const int start_4 = (int)start_3;
-                const int i_23 = i_6 + i_21 - start_4;
+                const int start_i32_2 = (int)start_2;
+                const int i_23 = i_6 + i_21 - start_i32_2;
                 const int i_24 = (int)tile_clampi_i64((long long)i_22, -2146435071LL, 2146435071LL);
                 int i_25 = inside_10 ? i_24 : (-2147483647 - 1);
                 float acc_2 = 0.0f;
@@ -260,7 +263,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                     const int tk_few = tk_few0 + tk_few_t;
                     #pragma unroll
                     for (int tk_few_i = 0; tk_few_i < 8; ++tk_few_i) {
-                        const float v_4 = inside_10 && tk_few + tk_few_i * 32 < i_24 ? x_5[start_4 + (i_23 + (tk_few + tk_few_i * 32)) + i_16] : 0.0f;
+                        const float v_4 = inside_10 && tk_few + tk_few_i * 32 < i_24 ? x_5[start_i32_2 + (i_23 + (tk_few + tk_few_i * 32)) + i_16] : 0.0f;
                         acc_2 += v_4;
                     }
                 }
@@ -279,17 +282,17 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                 const int tb = tb0 + tb_t;
                 const bool inside_17 = tb < i_4;
                 const int row_3 = i_29 + tb;
-                const long long start_5 = inside_17 ? offsets[row_3] : 0LL;
-                const int i_30 = (int)tile_clampi_i64(start_5 - i, -1LL, 4097LL);
-                const int i_31 = (int)tile_clampi_i64(start_5 + tile_maxi_i64((inside_17 ? offsets[row_3 + 1] : 0LL) - start_5, 0LL) - i, -1LL, 4097LL);
+                const long long start_3 = inside_17 ? offsets[row_3] : 0LL;
+                const int i_30 = (int)tile_clampi_i64(start_3 - i, -1LL, 4097LL);
+                const int i_31 = (int)tile_clampi_i64(start_3 + tile_maxi_i64((inside_17 ? offsets[row_3 + 1] : 0LL) - start_3, 0LL) - i, -1LL, 4097LL);
                 const bool inside_18 = i_30 >= 0;
                 const bool inside_19 = i_31 <= i_2;
                 const bool inside_20 = inside_18 && inside_19;
                 const int i_32 = tile_maxi_i32(i_30, 0);
                 const int i_33 = tile_mini_i32(i_31, i_2) - i_32;
                 const bool inside_21 = i_33 > 0;
-                const int start_6 = (int)start_5;
-                const int i_34 = i_6 + i_32 - start_6;
+                const int start_i32_3 = (int)start_3;
+                const int i_34 = i_6 + i_32 - start_i32_3;
                 const int i_35 = (int)tile_clampi_i64((long long)i_33, -2146435071LL, 2146435071LL);
                 int i_36 = inside_17 ? i_35 : (-2147483647 - 1);
                 float acc_3 = 0.0f;
@@ -298,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_2(const float *_
                     const int tk = tk0 + tk_t;
                     #pragma unroll
                     for (int tk_i = 0; tk_i < 8; ++tk_i) {
-                        const float v_5 = inside_17 && tk + tk_i * 8 < i_35 ? x_5[start_6 + (i_34 + (tk + tk_i * 8)) + i_27] : 0.0f;
+                        const float v_5 = inside_17 && tk + tk_i * 8 < i_35 ? x_5[start_i32_3 + (i_34 + (tk + tk_i * 8)) + i_27] : 0.0f;
                         acc_3 += v_5;
                     }
                 }
@@ -327,9 +330,9 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_3(const long lon
     const long long row = tile_maxi_i64((long long)(inside ? found_4[tb_join + 1] : 0) - 1LL, 0LL);
     const long long i_2 = (long long)tb_join;
     const long long i_3 = i_2 * 4096LL;
-    const int row_2 = (int)row;
-    const long long start = inside ? offsets[row_2] : 0LL;
-    const long long length = (inside ? offsets[row_2 + 1] : 0LL) - start;
+    const int row_i32 = (int)row;
+    const long long start = inside ? offsets[row_i32] : 0LL;
+    const long long length = (inside ? offsets[row_i32 + 1] : 0LL) - start;
     const int i_4 = (int)tile_clampi_i64(start - i_3, -1LL, 4097LL);
     const bool inside_2 = i_4 >= 0;
     const bool inside_3 = (int)tile_clampi_i64(start + tile_maxi_i64(length, 0LL) - i_3, -1LL, 4097LL) > 4096;
@@ -347,5 +350,5 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_3(const long lon
     }
     const bool inside_5 = inside && inside_2 && inside_3 && inside_4;
     acc = tile_sum_lanes_f32(acc, 4, 8);
-    if ((thread & 24) == 0 && inside_5) out[row_2] = acc;
+    if ((thread & 24) == 0 && inside_5) out[row_i32] = acc;
 }

@@ -1,4 +1,5 @@
 // jagged_sum from jagged_sum.tile, compiled by tilec 0.1.0
+// (x: f32[nnz, M], offsets: i64[B + 1]) -> out: f32[B, M]
 // T = f32, I = i64, M = 64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 64 = vector 4 x lanes 16 x warps 1 x registers 1
@@ -10,6 +11,8 @@
 //   tb_partial: block 32 = vector 1 x lanes 2 x warps 2 x registers 8
 //   tb_share: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   grid tm, tm_join, tb_join, tb_share; strategy flat of 512 by search; peel true; late true; stream false; min_blocks 0
+// wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, x at a multiple of 16 bytes, offsets ascends, out at a multiple of 16 bytes
+// launches, in this order: jagged_sum_1, jagged_sum_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -99,11 +102,11 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
     const int i_2 = (int)tile_clampi_i64((long long)nnz - i, 0LL, 512LL);
     const long long i_3 = tile_f32_to_i64(log2f((float)B)) / 3LL + 2LL;
     const long long i_4 = (long long)(tb_share + 1) * 512LL;
-    const long long B_2 = (long long)B;
+    const long long B_i64 = (long long)B;
     long long low = 0LL;
-    long long high = B_2;
+    long long high = B_i64;
     long long low_2 = 0LL;
-    long long high_2 = B_2;
+    long long high_2 = B_i64;
     for (long long turn = 0LL; turn < i_3; ++turn) {
         const long long i_5 = (high - low + 7LL) / 8LL;
         const long long i_6 = low + i_5;
@@ -114,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
         const long long i_10 = i_9 + i_5;
         const long long i_11 = i_10 + i_5;
         const long long i_12 = i_11 + i_5;
-        const int i_13 = (i_6 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_6 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_7 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_8 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_8 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_9 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_10 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_11 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2)] < i ? 1 : 0) + (i_12 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_2)] < i ? 1 : 0);
+        const int i_13 = (i_6 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_6 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_7 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_8 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_8 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_9 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_10 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_11 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_i64)] < i ? 1 : 0) + (i_12 <= high & inside & offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_i64)] < i ? 1 : 0);
         const long long i_14 = low + (long long)i_13 * i_5;
         const long long i_15 = tile_mini_i64(i_14, high);
         const long long i_16 = tile_maxi_i64(i_13 == 7 ? high : tile_mini_i64(high, i_14 + i_5 - 1LL), low);
@@ -127,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
         const long long i_22 = i_21 + i_17;
         const long long i_23 = i_22 + i_17;
         const long long i_24 = i_23 + i_17;
-        const int i_25 = (i_18 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_18 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_19 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_20 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_20 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_21 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_21 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_22 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_22 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_23 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_23 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0) + (i_24 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_24 - 1LL, 0LL), B_2)] < i_4 ? 1 : 0);
+        const int i_25 = (i_18 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_18 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_19 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_19 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_20 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_20 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_21 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_21 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_22 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_22 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_23 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_23 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0) + (i_24 <= high_2 & inside_2 & offsets[(int)tile_mini_i64(tile_maxi_i64(i_24 - 1LL, 0LL), B_i64)] < i_4 ? 1 : 0);
         const long long i_26 = low_2 + (long long)i_25 * i_17;
         const long long i_27 = tile_mini_i64(i_26, high_2);
         const long long i_28 = tile_maxi_i64(i_25 == 7 ? high_2 : tile_mini_i64(high_2, i_26 + i_17 - 1LL), low_2);
@@ -154,8 +157,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
             const int i_33 = tile_maxi_i32(i_31, 0);
             const int i_34 = tile_mini_i32(i_32, i_2) - i_33;
             const bool inside_6 = i_34 > 0;
-            const int start_2 = (int)start;
-            const int i_35 = (int)i + i_33 - start_2;
+            const int start_i32 = (int)start;
+            const int i_35 = (int)i + i_33 - start_i32;
             const int i_36 = (int)tile_clampi_i64((long long)i_34, -2146435071LL, 2146435071LL);
             const int tk_full = i_36 - i_36 % 32;
             float acc[4];
@@ -168,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
                     float v[4];
-                    tile_load_f32x4(v, x + (start_2 + (i_35 + (tk + tk_i * 8))) * 64 + tm);
+                    tile_load_f32x4(v, x + (start_i32 + (i_35 + (tk + tk_i * 8))) * 64 + tm);
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
                         acc[tm_i] += v[tm_i];
@@ -181,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1(const float *__re
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
                     float v_2[4];
-                    if (tk_2 + tk_i * 8 < i_36) tile_load_f32x4(v_2, x + (start_2 + (i_35 + (tk_2 + tk_i * 8))) * 64 + tm);
+                    if (tk_2 + tk_i * 8 < i_36) tile_load_f32x4(v_2, x + (start_i32 + (i_35 + (tk_2 + tk_i * 8))) * 64 + tm);
                     else tile_clear_f32x4(v_2);
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
@@ -225,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const long long *
     const long long i_3 = (long long)(tb_join + 1) * 512LL;
     long long i_4 = (long long)0;
     long long i_5 = (long long)B;
-    const long long B_2 = (long long)B;
+    const long long B_i64 = (long long)B;
     for (long long turn = 0LL; turn < i_2; ++turn) {
         const long long i_6 = (i_5 - i_4 + 7LL) / 8LL;
         const long long i_7 = i_4 + i_6;
@@ -236,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const long long *
         const long long i_11 = i_10 + i_6;
         const long long i_12 = i_11 + i_6;
         const long long i_13 = i_12 + i_6;
-        const int i_14 = (i_7 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_8 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_8 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_9 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_10 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_11 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_12 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0) + (i_13 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_2)] : 0LL) < i_3 ? 1 : 0);
+        const int i_14 = (i_7 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_7 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_8 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_8 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_9 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_9 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_10 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_10 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_11 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_11 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_12 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_12 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0) + (i_13 <= i_5 & inside_2 & (inside ? offsets[(int)tile_mini_i64(tile_maxi_i64(i_13 - 1LL, 0LL), B_i64)] : 0LL) < i_3 ? 1 : 0);
         const long long i_15 = i_4 + (long long)i_14 * i_6;
         const long long i_16 = tile_mini_i64(i_15, i_5);
         const long long i_17 = tile_maxi_i64(i_14 == 7 ? i_5 : tile_mini_i64(i_5, i_15 + i_6 - 1LL), i_4);
@@ -246,9 +249,9 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const long long *
     const long long row = tile_maxi_i64(i_4 - 1LL, 0LL);
     const long long i_18 = (long long)tb_join;
     const long long i_19 = i_18 * 512LL;
-    const int row_2 = (int)row;
-    const long long start = inside ? offsets[row_2] : 0LL;
-    const long long length = (inside ? offsets[row_2 + 1] : 0LL) - start;
+    const int row_i32 = (int)row;
+    const long long start = inside ? offsets[row_i32] : 0LL;
+    const long long length = (inside ? offsets[row_i32 + 1] : 0LL) - start;
     const int i_20 = (int)tile_clampi_i64(start - i_19, -1LL, 513LL);
     const bool inside_3 = i_20 >= 0;
     const bool inside_4 = (int)tile_clampi_i64(start + tile_maxi_i64(length, 0LL) - i_19, -1LL, 513LL) > 512;
@@ -285,5 +288,5 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const long long *
     }
     tile_sum_warps_f32(&acc[0], 4, tile_shared, 2, 1);
     const bool inside_7 = inside && inside_3 && inside_4 && inside_5;
-    if ((thread & 48) == 0 && inside_7) tile_store_f32x4(out + row_2 * 64 + tm_join, acc);
+    if ((thread & 48) == 0 && inside_7) tile_store_f32x4(out + row_i32 * 64 + tm_join, acc);
 }
