@@ -17,11 +17,16 @@ static bool starts_with(const struct ir_value *init, double number) {
     return is_constant(init) && ir_type_is_float(init->type) && init->def->number == number;
 }
 
-// The value where the maximum so far and the new one are both -inf; NULL if that can't be said.
+// What the pair's maximum is over nothing: -inf, or +inf where it is a minimum.
+static double extreme(const struct rescaled *pair) {
+    return pair->reduction == RED_MIN ? INFINITY : -INFINITY;
+}
+
+// The value where the maximum so far and the new one are both of nothing; NULL if that can't be said.
 static struct ir_value *at_nothing(struct ir_builder *b, const struct rescaled *pair, struct ir_value *value,
                                    const struct ir_value *highest) {
     if (value == highest || value == pair->top)
-        return ir_number(b, value->type, -INFINITY);
+        return ir_number(b, value->type, extreme(pair));
     if (is_constant(value))
         return value;
     if (value->region || !(ir_ops[value->def->code].flags & F_ELEMENTWISE))
@@ -40,7 +45,7 @@ static void guard_step(struct pass_context *context, struct ir_op *loop, const s
     struct ir_value *known = at_nothing(&b, pair, pair->scale, body->args[pair->highest]);
     if (known && !isnan(known->def->number))
         return;
-    struct ir_value *least = ir_number(&b, pair->top->type, -INFINITY);
+    struct ir_value *least = ir_number(&b, pair->top->type, extreme(pair));
     struct ir_value *nothing = ir_binary(&b, OP_EQ, pair->top, least);
     struct ir_value **total = &body->last->operands[pair->total];
     *total = ir_select(&b, nothing, body->args[pair->total], *total);
@@ -66,7 +71,7 @@ static void start_partials(struct late *late, const struct rescaled *pair, axes_
     struct ir_builder before = builder_before(late->context->kernel, loop);
     for (int i = 0; i < 2; i++) {
         struct ir_value *old = loop->operands[2 + i];
-        double number = i == pair->highest ? -INFINITY : 0;
+        double number = i == pair->highest ? extreme(pair) : 0;
         struct ir_value *start = ir_broadcast(&before, loop->results[i]->axes, ir_number(&before, old->type, number));
         start->partial = over;
         start->name = loop->regions[0]->args[i]->name;
@@ -94,12 +99,12 @@ static void join_threads(struct late *late, const struct rescaled *pair, axes_t 
     b.span = loop->span;
     b.line = loop->line;
     // Uses behind the loop move to the joined values, so they are made from copies of the partials' names first.
-    struct ir_value *highest = cross_threads(&b, RED_MAX, over, m, m->axes);
+    struct ir_value *highest = cross_threads(&b, pair->reduction, over, m, m->axes);
     ir_map_set(kernel, map, pair->top, highest);
     struct ir_value *scale =
         copy_scale(&b, map, pair, pair->scale, pair->sum_step->operands[0], body->args[pair->highest], m, body);
     struct ir_value *scaled = ir_binary(&b, OP_MUL, s, scale);
-    struct ir_value *nothing = ir_binary(&b, OP_EQ, m, ir_number(&b, m->type, -INFINITY));
+    struct ir_value *nothing = ir_binary(&b, OP_EQ, m, ir_number(&b, m->type, extreme(pair)));
     scaled = ir_select(&b, nothing, ir_number(&b, s->type, 0), scaled);
     scaled->partial = over;
     struct ir_value *total = cross_threads(&b, RED_SUM, over, scaled, s->axes);
@@ -122,7 +127,7 @@ bool make_pair_late(struct late *late, struct ir_op *loop) {
     for (int i = 0; i < 2; i++)
         vary |= (body->last->operands[i]->axes & ~body->args[i]->axes) != 0;
     bool neutral =
-        starts_with(loop->operands[2 + pair.highest], -INFINITY) && starts_with(loop->operands[2 + pair.total], 0);
+        starts_with(loop->operands[2 + pair.highest], extreme(&pair)) && starts_with(loop->operands[2 + pair.total], 0);
     if (vary || (!continue_pair(late, &pair, over, loop) && !neutral))
         return false;
     if (neutral)

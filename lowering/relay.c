@@ -158,7 +158,7 @@ static bool write_part(struct splitter *s, const struct launch *whole, struct ir
     return write_nest_region(s, &launch, b, s->top->regions[0]);
 }
 
-// Only chunks that a row owns are waited for: those before the first row and behind the last have nothing.
+// Only chunks that a row owns matter: those before the first row and behind the last have nothing.
 struct owner {
     struct ir_value *owned, *count;  // is it a row's; how many that row has
 };
@@ -186,13 +186,13 @@ static bool write_first(struct relay *relay, struct launch *launch, struct ir_bu
 }
 
 static bool write_second(struct relay *relay, struct launch *launch, struct ir_builder *b, const struct owner *owner) {
-    struct ir_builder waits;
-    struct ir_value *flag = constant(b, STATE_UNSOUND);
-    struct ir_value *sound = ir_binary(b, OP_EQ, ir_cast(b, TYPE_I64, ir_load(b, relay->state, &flag, NULL)),
-                                       constant(b, 0));
-    make_branch(b, ir_binary(b, OP_AND, sound, owner->owned), &waits, NULL);
+    struct ir_builder owned, waits;
+    make_branch(b, owner->owned, &owned, NULL);
+    struct ir_value *flag = constant(&owned, STATE_UNSOUND);
+    struct ir_value *unsound = ir_cast(&owned, TYPE_I64, ir_load(&owned, relay->state, &flag, NULL));
+    make_branch(&owned, ir_binary(&owned, OP_EQ, unsound, constant(&owned, 0)), &waits, NULL);
     await(relay, &waits, meeting_place(relay, launch, &waits), plus(&waits, owner->count, constant(&waits, 1)));
-    return write_part(relay->s, launch, b, 1, write_chunk_loop);
+    return write_part(relay->s, launch, &owned, 1, write_chunk_loop);
 }
 
 static bool write_steps(struct relay *relay) {

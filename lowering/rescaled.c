@@ -83,12 +83,12 @@ bool match_rescaled(const struct ir_op *loop, struct rescaled *pair) {
         const struct ir_op *top = def_of(assigned(body->last->operands[m], highest));
         const struct ir_op *step = def_of(assigned(body->last->operands[1 - m], total));
         int at, sum_at, max_at, mul_at;
-        if (!top || top->code != OP_MAX || !step || step->code != OP_ADD)
+        if (!top || (top->code != OP_MAX && top->code != OP_MIN) || !step || step->code != OP_ADD)
             continue;
         const struct ir_op *max_step = operand_with(top, OP_REDUCE, highest, &max_at);
         const struct ir_op *sum_step = operand_with(step, OP_REDUCE, NULL, &sum_at);
         const struct ir_op *scale = operand_with(step, OP_MUL, NULL, &mul_at);
-        if (!max_step || max_step->reduction != RED_MAX || !sum_step || sum_step->reduction != RED_SUM || !scale)
+        if (!max_step || max_step->reduction != reduction_of(top->code) || !sum_step || sum_step->reduction != RED_SUM || !scale)
             continue;
         at = scale->operands[0] == total ? 1 : scale->operands[1] == total ? 0 : -1;
         if (at < 0 || max_step->over != sum_step->over || !is_exponential(scale->operands[at]))
@@ -98,7 +98,7 @@ bool match_rescaled(const struct ir_op *loop, struct rescaled *pair) {
         if (!same_but_for(scale->operands[at], sum_step->operands[0], highest, max_step->operands[0]))
             continue;
         *pair = (struct rescaled){
-            m, 1 - m, top->results[0], scale->operands[at], (struct ir_op *)max_step, (struct ir_op *)sum_step};
+            max_step->reduction, m, 1 - m, top->results[0], scale->operands[at], (struct ir_op *)max_step, (struct ir_op *)sum_step};
         return true;
     }
     return false;

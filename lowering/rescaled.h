@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pair of an online softmax: a running maximum, and a sum that is rescaled whenever the maximum grows.
+// The pair of an online softmax: a running maximum, and a sum that is rescaled whenever the maximum grows. Or a running
+// minimum, of what is negated in the exponential.
 //
 //     top = max(highest, max[t](v));  base = …top…
 //     total = total * exp(highest - base) + sum[t](exp(v - base));  highest = top
@@ -11,6 +12,7 @@
 #include "lowering/pass.h"
 
 struct rescaled {
+    enum ir_reduction reduction;        // MAX, MIN
     int highest, total;                 // slots of the loop
     struct ir_value *top;               // the new maximum
     struct ir_value *scale;             // exp(highest - base); exp2, and what stands around the difference, alike

@@ -161,7 +161,7 @@ static void join_rescaled(struct splitter *s, struct ir_map *map, struct ir_buil
     int m = pair->highest, t = pair->total;
     ir_map_set(s->kernel, map, body->args[m], arguments[m]);
     ir_map_set(s->kernel, map, body->args[t], arguments[t]);
-    ir_map_set(s->kernel, map, pair->max_step->results[0], ir_reduce(b, RED_MAX, over, loaded[m], NULL));
+    ir_map_set(s->kernel, map, pair->max_step->results[0], ir_reduce(b, pair->reduction, over, loaded[m], NULL));
     next[m] = copy_expression(b, map, pair->top, body);
     struct ir_value *mine =
         copy_scale(b, map, pair, pair->scale, pair->sum_step->operands[0], body->args[m], loaded[m], body);
@@ -226,7 +226,7 @@ static bool match_pair(struct phase *phase) {
     if (!match_rescaled(phase->loop, &phase->pair))
         return false;
     phase->join = JOIN_RESCALED;
-    phase->reductions[phase->pair.highest] = RED_MAX;
+    phase->reductions[phase->pair.highest] = phase->pair.reduction;
     phase->reductions[phase->pair.total] = RED_SUM;
     return true;
 }
