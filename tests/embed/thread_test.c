@@ -49,6 +49,27 @@ static int own_way(const struct session *shared, struct sums *sums, tilec_report
     return good;
 }
 
+// What may be asked of a kernel that others use meanwhile: configs, code, and a bound kernel of one's own.
+static int shared_kernel(const struct session *shared, struct sums *sums, uint64_t seed, tilec_report *report)
+{
+    tilec_config *config = NULL, *known = NULL;
+    tilec_bound *bound = NULL;
+    tilec_text text = {0};
+    const struct tilec_emit_options cuda = {.target = "sm_90"};
+    tilec_result result = tilec_config_random(shared->kernel, &seed, &config);
+    if (result == TILEC_OK) result = tilec_config_for(shared->kernel, shared->device, sums->arguments, 3, NULL, report, &known);
+    if (result == TILEC_OK) result = tilec_kernel_emit(shared->kernel, known, &cuda, report, &text);
+    const struct tilec_bind_options options = {.config = known};
+    if (result == TILEC_OK) result = tilec_bind(shared->kernel, shared->device, &options, report, &bound);
+    if (result == TILEC_OK) result = tilec_launch(bound, sums->arguments, 3, NULL, NULL, report);
+    int good = result == TILEC_OK && text.length > 100;
+    tilec_bound_free(bound);
+    tilec_text_free(&text);
+    tilec_config_free(known);
+    tilec_config_free(config);
+    return good;
+}
+
 static void *work(void *data)
 {
     struct worker *worker = data;
@@ -63,6 +84,8 @@ static void *work(void *data)
         tilec_result result = tilec_launch(worker->shared->bound, sums.arguments, 3, NULL, NULL, report);
         worker->failed += result != TILEC_OK || !is_right(offsets, x, out, rows);
         if (turn % 20 == worker->index) worker->failed += !own_way(worker->shared, &sums, report) || !is_right(offsets, x, out, rows);
+        if (turn % 20 == worker->index + 8)
+            worker->failed += !shared_kernel(worker->shared, &sums, (uint64_t)turn, report) || !is_right(offsets, x, out, rows);
         sums.arguments[0].type = TILEC_F64;
         worker->failed += tilec_launch(worker->shared->bound, sums.arguments, 3, NULL, NULL, report) != TILEC_LAUNCH;
     }
