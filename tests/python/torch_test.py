@@ -9,6 +9,7 @@ import importlib.util
 import os
 import pathlib
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -417,6 +418,24 @@ def test_devices():
                 got = SUM(x.to(name), offsets.to(name))
                 assert str(got.device) == name
                 close(got.cpu(), sums(x, offsets).cpu(), 1e-4)
+
+
+def test_without_nvrtc():
+    "what the cache has needs no NVRTC"
+    needs_cuda()
+    text = (
+        "import sys, torch, tilec\n"
+        "kernel = tilec.load(sys.argv[1]).jagged_sum\n"
+        "x, offsets = torch.ones(5, 24, device='cuda'), torch.tensor([0, 2, 5], device='cuda')\n"
+        "print(kernel(x, offsets)[:, 0].tolist())\n"
+    )
+    for folder, inner, wanted in ((None, 24, 0), ("none", 24, 0), ("none", 25, 1)):
+        words = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+        words.update({"TILEC_NVRTC_DIR": folder} if folder else {})
+        command = [sys.executable, "-c", text.replace("24", str(inner)), str(EXAMPLES / "jagged_sum.tile")]
+        done = subprocess.run(command, env=words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == wanted, done.stderr
+        assert done.stdout == "[2.0, 3.0]\n" if wanted == 0 else "missing.nvrtc" in done.stderr, done.stdout + done.stderr
 
 
 def test_autotune():
