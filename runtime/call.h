@@ -89,6 +89,7 @@ struct tilec_bound {
     struct config *config;
     bool checked, trusting;
     struct cache_session session;
+    struct arena *arenas[VARIANT_COUNT];  // of what each variant is built from on CUDA
     int param_count, word_count;
     struct call_param *params;
     struct rows_uses rows;
@@ -98,7 +99,7 @@ struct tilec_bound {
 };
 
 struct number_rule number_rule_of(const struct ir_value *value);
-// Builds a variant that isn't ready. Takes the lock.
+// Builds a variant for the CPU that isn't ready. Takes the lock.
 struct status call_build_variant(struct arena *arena, tilec_bound *bound, int variant);
 
 // ---------------------------------------------------------------------------------------------- launching (call_shape.c, call_launch.c)
@@ -126,8 +127,8 @@ tilec_result call_launch(const tilec_bound *bound, const uint64_t *words, void *
 
 // ---------------------------------------------------------------------------------------------- CUDA (call_cuda.c)
 
-// Builds a variant's binary.
-struct status call_cuda_build(struct arena *arena, tilec_bound *bound, struct call_variant *variant, int index);
+// Builds every variant's binary, two at a time.
+struct status call_cuda_build(tilec_bound *bound);
 // The code in the context that a launch of this thread is for, loaded if it isn't. *pushed: the primary context was made
 // current; call_cuda_leave undoes that.
 struct status call_cuda_enter(struct arena *arena, const tilec_bound *bound, const struct call_loaded **loaded, bool *pushed);

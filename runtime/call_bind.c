@@ -86,7 +86,7 @@ struct status call_build_variant(struct arena *arena, tilec_bound *bound, int in
     struct status status = STATUS_OK;
     pthread_mutex_lock(&bound->lock);
     if (!atomic_load_explicit(&variant->ready, memory_order_relaxed)) {
-        status = bound->device->kind == DEVICE_CUDA ? call_cuda_build(bound->arena, bound, variant, index) : build_cpu(bound, variant, index);
+        status = build_cpu(bound, variant, index);
         if (status.ok) status = check_counts(bound->arena, &variant->emitted->plan);
         if (status.ok) finish_variant(bound, variant);
         else status.reason = arena_copy(arena, status.reason, strlen(status.reason));
@@ -102,7 +102,11 @@ static struct status build_all(tilec_bound *bound)
     bool pushed = false;
     struct status status = STATUS_OK;
     if (bound->device->kind != DEVICE_CUDA) return STATUS_OK;
-    for (int i = 0; i < VARIANT_COUNT && status.ok; i++) status = call_build_variant(bound->arena, bound, i);
+    status = call_cuda_build(bound);
+    for (int i = 0; i < VARIANT_COUNT && status.ok; i++) {
+        status = check_counts(bound->arena, &bound->variants[i].emitted->plan);
+        if (status.ok) finish_variant(bound, &bound->variants[i]);
+    }
     if (status.ok) status = call_cuda_enter(bound->arena, bound, &loaded, &pushed);
     call_cuda_leave(bound, pushed);
     return status;
@@ -185,10 +189,10 @@ void tilec_bound_free(tilec_bound *bound)
     if (!bound) return;
     if (bound->device->kind == DEVICE_CUDA && device_is_ours(bound->device)) call_cuda_unload(bound);
     for (int i = 0; i < VARIANT_COUNT; i++) cpu_close(bound->variants[i].object);
+    for (int i = 0; i < VARIANT_COUNT; i++) arena_free(bound->arenas[i]);
     pthread_mutex_destroy(&bound->lock);
     arena_free(bound->arena);
 }
-
 
 struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound)
 {

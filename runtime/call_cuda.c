@@ -9,11 +9,12 @@
 
 // ---------------------------------------------------------------------------------------------- building
 
+// An earlier variant.
 static const struct call_variant *same_text(const tilec_bound *bound, const struct call_variant *variant)
 {
-    for (int i = 0; i < VARIANT_COUNT; i++) {
+    for (int i = 0; &bound->variants[i] < variant; i++) {
         const struct call_variant *other = &bound->variants[i];
-        if (other == variant || !atomic_load(&other->ready) || other->same) continue;
+        if (!other->emitted || other->same) continue;
         if (other->emitted->length == variant->emitted->length && memcmp(other->emitted->text, variant->emitted->text, variant->emitted->length) == 0)
             return other;
     }
@@ -28,22 +29,82 @@ static struct ir_bindings open_bindings(struct arena *arena, const struct ir_ker
     return (struct ir_bindings){dims, ARENA_ARRAY(arena, struct ir_scalar, kernel->param_count + 1)};
 }
 
-struct status call_cuda_build(struct arena *arena, tilec_bound *bound, struct call_variant *variant, int index)
+// One variant, built by a thread of its own with memory and counts of its own.
+struct building {
+    pthread_t thread;
+    bool started;
+    tilec_bound *bound;
+    int index;
+    struct cache_session session;
+    struct status status;
+};
+
+static struct status build_variant(struct building *building)
 {
+    tilec_bound *bound = building->bound;
+    struct arena *arena = bound->arenas[building->index];
+    struct call_variant *variant = &bound->variants[building->index];
     struct cuda_built built;
     struct nvrtc *nvrtc = NULL;
-    const struct ir_kernel *kernel = bound->kernel->ir;
     const struct cuda_request request = {
-        .kernel = kernel, .config = bound->config, .bindings = open_bindings(arena, kernel), .index64 = (index & VARIANT_INDEX64) != 0,
-        .unaligned = (index & VARIANT_UNALIGNED) != 0, .checked = bound->checked, .session = &bound->session, .notes = true};
+        .kernel = bound->kernel->ir, .config = bound->config, .bindings = open_bindings(arena, bound->kernel->ir),
+        .index64 = (building->index & VARIANT_INDEX64) != 0, .unaligned = (building->index & VARIANT_UNALIGNED) != 0,
+        .checked = bound->checked, .session = &building->session, .notes = true};
     struct status opened = nvrtc_open(arena, &nvrtc);  // where it isn't, the cache may do
     struct status status = cuda_build(arena, &bound->device->cuda->properties, nvrtc, &request, &built);
     nvrtc_close(nvrtc);
     if (!status.ok) return !opened.ok && strcmp(status.code, opened.code) == 0 ? opened : status;
     variant->emitted = built.emitted;
     variant->binary = built.binary;
-    variant->same = same_text(bound, variant);
     return STATUS_OK;
+}
+
+static void *run_building(void *data)
+{
+    struct building *building = data;
+    building->status = build_variant(building);
+    return NULL;
+}
+
+static struct status begin_building(tilec_bound *bound, int index, struct building *building)
+{
+    *building = (struct building){.bound = bound, .index = index, .session = bound->session};
+    bound->arenas[index] = building->session.arena = arena_new();
+    building->session.compiled = building->session.taken = building->session.warning_count = 0;
+    if (!bound->arenas[index]) return status_failed(bound->arena, "internal.memory", "out of memory");
+    return STATUS_OK;
+}
+
+static struct status end_building(tilec_bound *bound, struct building *building)
+{
+    bound->session.compiled += building->session.compiled;
+    bound->session.taken += building->session.taken;
+    for (int i = 0; i < building->session.warning_count; i++)
+        cache_warn(&bound->session, building->session.warnings[i].code, "%s", building->session.warnings[i].text);
+    if (building->status.ok) bound->variants[building->index].same = same_text(bound, &bound->variants[building->index]);
+    return building->status;
+}
+
+// The two widths of indices at once: that is other code. For other alignments it may be the same, and is then cached.
+static struct status build_pair(tilec_bound *bound, int alignment)
+{
+    struct building pair[2];
+    for (int i = 0; i < 2; i++) {
+        struct status status = begin_building(bound, alignment | (i ? VARIANT_INDEX64 : 0), &pair[i]);
+        if (!status.ok) return status;
+    }
+    pair[1].started = pthread_create(&pair[1].thread, NULL, run_building, &pair[1]) == 0;
+    run_building(&pair[0]);
+    if (pair[1].started) pthread_join(pair[1].thread, NULL);
+    else run_building(&pair[1]);
+    struct status status = end_building(bound, &pair[0]), other = end_building(bound, &pair[1]);
+    return status.ok ? other : status;
+}
+
+struct status call_cuda_build(tilec_bound *bound)
+{
+    struct status status = build_pair(bound, 0);
+    return status.ok ? build_pair(bound, VARIANT_UNALIGNED) : status;
 }
 
 // ---------------------------------------------------------------------------------------------- loading

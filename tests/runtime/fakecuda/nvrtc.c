@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NVRTC of fake.h. Its "cubin" is "fake " and the text; its log is what ptxas would say of each kernel in it.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,16 @@ static void add_usage(char **log, const char *name, size_t length)
 EXPORT int nvrtcCompileProgram(void *made, int count, const char *const *options);
 EXPORT int nvrtcCompileProgram(void *made, int count, const char *const *options)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // of what tests look at
     struct program *program = made;
+    pthread_mutex_lock(&lock);
     fake_nvrtc.compiles++;
     fake_nvrtc.options[0] = 0;
     for (int i = 0; i < count; i++) {
         size_t used = strlen(fake_nvrtc.options);
         snprintf(fake_nvrtc.options + used, sizeof fake_nvrtc.options - used, "%s ", options[i]);
     }
+    pthread_mutex_unlock(&lock);
     if (fake_nvrtc.refuses) return program->log = strdup("kernel.cu(1): error: refused\n"), 6;
     for (const char *at = program->binary; (at = strstr(at, "__global__"));) {
         at = strchr(strchr(at, '(') + 1, ')') + 2;  // behind __launch_bounds__(…)
