@@ -3,17 +3,18 @@
 # Times the examples at the sizes where memory is the limit, on even and on skewed rows: one line per kernel, data and
 # config, as each is done. Times are medians; the share is that of the speed of copying, measured in the same run.
 #
-#   bench/speed.sh TILEC [--device DEVICE] [--only WORD] [--config KERNEL=FILE]… [--out FOLDER] [--check]
+#   bench/speed.sh TILEC [--device DEVICE] [--only WORD] [--config KERNEL=FILE]… [--tune SECONDS] [--out FOLDER] [--check]
 #
 # --only: cases whose "KERNEL DATA" holds this. --config: a further config for a kernel, beside its default.
+# --tune: searches so long in each case, and times the best, "tuned.json", as well.
 # --out: a folder that gets KERNEL.DATA.N.json of each. --check: compares a sample of rows with the reference, which
 # takes some seconds more for each case.
 set -euo pipefail
 
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
-[ $# -ge 1 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 tilec=$(realpath "$1")
-device=cuda only='' out='' check=() configs=()
+device=cuda only='' out='' check=() configs=() tune=0
 shift
 while [ $# -gt 0 ]; do
     case $1 in
@@ -22,6 +23,7 @@ while [ $# -gt 0 ]; do
         --only) only=$2 ;;
         --config) configs+=("$2") ;;
         --out) out=$2 ;;
+        --tune) tune=$2 ;;
         *) echo "speed.sh: no such option: $1" >&2; exit 2 ;;
     esac
     shift 2
@@ -68,18 +70,36 @@ print(layout.format(
     {True: "right", False: "WRONG"}.get(bench.get("check"), "-")), flush=True)' "$@"
 }
 
-# A case under one config: "default" or a path.
-measure() {
-    local number=$1 config=$2 kernel=$3 file=$4 data=$5 rows=$6 word json result=0
-    shift 6
-    local options=(--kernel "$kernel" --device "$device" --arg "offsets=offsets($rows)" --dim "nnz=total(offsets)" --colour never)
-    json=$out/$kernel.$data.$number.json
+# What the program wants to know of a case, in `options`.
+describe() {
+    local kernel=$1 rows=$2 word
+    shift 2
+    options=(--kernel "$kernel" --device "$device" --arg "offsets=offsets($rows)" --dim "nnz=total(offsets)" --colour never)
     for word in "$@"; do
         case $word in
             dim:*) options+=(--dim "${word#dim:}") ;;
             *) options+=(--arg "$word") ;;
         esac
     done
+}
+
+# The best config that a search finds for a case, as a file.
+search() {
+    local kernel=$1 file=$2 data=$3 rows=$4 best
+    shift 4
+    mkdir -p "$out/$kernel.$data"
+    best=$out/$kernel.$data/tuned.json
+    describe "$kernel" "$rows" "$@"
+    timeout $((tune + 120)) "$tilec" tune "$examples/$file" "${options[@]}" --budget "$tune" -o "$best" >"$best.log" 2>&1 || return 1
+    echo "$best"
+}
+
+# A case under one config: "default" or a path.
+measure() {
+    local number=$1 config=$2 kernel=$3 file=$4 data=$5 rows=$6 json result=0 options
+    shift 6
+    describe "$kernel" "$rows" "$@"
+    json=$out/$kernel.$data.$number.json
     [ "$config" = default ] || options+=(--config "$config")
     timeout 120 "$tilec" bench "$examples/$file" "${options[@]}" "${check[@]}" --json >"$json" 2>"$json.log" || result=$?
     [ "$result" -eq 0 ] || failed=1
@@ -98,6 +118,11 @@ while read -r line; do
     number=0
     # shellcheck disable=SC2086 # the words of a case have no spaces
     measure "$number" default "$kernel" "$file" "$data" $rest
+    if [ "$tune" -gt 0 ]; then
+        number=$((number + 1))
+        # shellcheck disable=SC2086
+        if best=$(search "$kernel" "$file" "$data" $rest); then measure "$number" "$best" "$kernel" "$file" "$data" $rest; else failed=1; fi
+    fi
     for config in "${configs[@]}"; do
         [ "${config%%=*}" = "$kernel" ] || continue
         number=$((number + 1))
@@ -105,7 +130,7 @@ while read -r line; do
         measure "$number" "${config#*=}" "$kernel" "$file" "$data" $rest
     done
 done < <(cases)
-first=$(find "$out" -name '*.json' -size +0 | head -n 1)
+first=$(find "$out" -maxdepth 1 -name '*.json' -size +0 | head -n 1)
 if [ -n "$first" ]; then
     python3 -c '
 import json, sys

@@ -27,6 +27,8 @@ enum {
     LEAST_PIECE = 256,
     MOST_PIECE = 8192,
     PIECE_WARPS = 8,           // along a loop over a piece that another reads again: many blocks are under way anyway
+    MASKED_COLUMNS = 2,        // registers of a piece's jagged columns
+    MASKED_ROWS = 16,          // and of the rows beside them
     LANE_POINTS = 16,          // of a row of numbers, for a lane
     SHARE = 4096,              // points of a share that is staged
     SHARE_WARPS = 4,
@@ -282,14 +284,34 @@ static void share_out(struct config *config, const struct axis_list *list, int c
     deal_lanes(config, list, columns, SHARE_LANES);
 }
 
+static void set_warps(struct config_axis *axis, int warps, int registers) {
+    axis->warps = warps;
+    axis->block = axis->vector * axis->lanes * warps * registers;
+}
+
+// Every load has a bound of its own anyway: two pieces a block, each thread far down the rows, one loop for all tiles.
+static void cut_up_masked(struct config *config, const struct axis_list *list, int columns, int rows) {
+    set_warps(&config->axes[columns], 1, MASKED_COLUMNS);
+    set_warps(&config->axes[rows], PIECE_WARPS, MASKED_ROWS);
+    config->chunk /= 2;
+    config->peel = false;
+    config->stream = true;
+    config->min_blocks = 1;
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].top)
+            set_warps(&config->axes[i], 2, 1);
+}
+
 // Pieces of rows. Where one is read twice, many small blocks keep more of it in the L2 than few large ones.
 static void cut_up(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
                    const struct axis_list *list, const struct config_data *data) {
-    int rows = pick_rows(list, pick_columns(list));
+    int columns = pick_columns(list), rows = pick_rows(list, columns);
     config->strategy = STRATEGY_CHUNKS;
     config->chunk = LEAST_PIECE;
     while (config->chunk < MOST_PIECE && (double)config->chunk * PIECES < (double)data->rows * data->mean)
         config->chunk *= 2;
+    if (rows >= 0 && columns >= 0 && list->items[columns].jagged)
+        cut_up_masked(config, list, columns, rows);
     if (rows < 0 || !rereads(arena, kernel, &list->items[rows]))
         return;
     struct config_axis *axis = &config->axes[rows];

@@ -23,7 +23,7 @@ enum { STATE_BEGUN, STATE_UNSOUND, STATE_ROWS };  // the first elements of `stat
 
 struct relay {
     struct splitter *s;
-    int plan, state;            // workspace parameters
+    int plan, rows, state;      // workspace parameters: by step, which chunk it does, and how many rows begin until that
     struct ir_value *places;    // of state, for each row: one per tile of the loops in the grid, rounded up to their points
 };
 
@@ -71,9 +71,15 @@ static struct ir_value *finished_before(struct splitter *s, struct ir_builder *b
     return ir_select(b, is_less(b, behind, zero), zero, finished);
 }
 
-static void store_step(struct relay *relay, struct ir_builder *b, struct ir_value *place, struct ir_value *step) {
+static void store_step(struct relay *relay, struct ir_builder *b, struct ir_value *place, struct ir_value *step,
+                       struct ir_value *count) {
     struct ir_value *at = in_steps(relay->s, b, place);
     ir_store(b, relay->plan, &at, ir_cast(b, TYPE_I32, step), NULL);
+    ir_store(b, relay->rows, &at, ir_cast(b, TYPE_I32, count), NULL);
+}
+
+static struct ir_value *load_step(struct ir_builder *b, int tensor, struct ir_value *step) {
+    return ir_cast(b, TYPE_I64, ir_load(b, tensor, &step, NULL));
 }
 
 // Says so where a row ends before it begins, or lies outside of the packed tensor.
@@ -95,7 +101,6 @@ static bool write_plan(struct relay *relay) {
     struct splitter *s = relay->s;
     struct ir_builder before = builder_before(s->kernel, s->top), b;
     struct ir_value *chunk, *sought[2], *count[2];
-    int found = workspace(s, "found", TYPE_I32, 1, &s->pieces);
     s->found = -1;
     if (!make_loop(s, &before, s->find, AXIS_TILE, 0, constant(&before, 0), s->pieces, &b, &chunk))
         return false;
@@ -103,15 +108,13 @@ static bool write_plan(struct relay *relay) {
     sought[0] = chunk;
     sought[1] = behind;
     find_rows(s, &b, begins_until, 2, sought, count);
-    ir_store(&b, found, &chunk, ir_cast(&b, TYPE_I32, count[0]), NULL);
-    store_step(relay, &b, plus(&b, chunk, finished_before(s, &b, behind, count[1])), chunk);
+    store_step(relay, &b, plus(&b, chunk, finished_before(s, &b, behind, count[1])), chunk, count[0]);
     struct ir_value *row = row_before(s, &b, count[0]);
     struct ir_value *next = first_chunk(s, &b, plus(&b, row, constant(&b, 1)));
     struct ir_value *waits = least(&b, plus(&b, next, lag), s->pieces);
-    store_step(relay, &b, plus(&b, chunk, waits), plus(&b, s->pieces, chunk));
+    store_step(relay, &b, plus(&b, chunk, waits), plus(&b, s->pieces, chunk), count[0]);
     check_row(relay, &b, chunk);
     end_loop(&b, 0, NULL);
-    s->found = found;
     return true;
 }
 
@@ -199,7 +202,7 @@ static bool write_steps(struct relay *relay) {
     struct splitter *s = relay->s;
     struct launch launch = new_launch(s, 0, false);
     struct ir_builder before = builder_before(s->kernel, s->top), inside, first, second;
-    struct ir_value *step, *count, *steps = plus(&before, s->pieces, s->pieces);
+    struct ir_value *step, *steps = plus(&before, s->pieces, s->pieces);
     struct ir_op *loop = make_loop(s, &before, s->kernel->axes[s->row_axis].name, AXIS_TILE, 0, constant(&before, 0),
                                    steps, &inside, &step);
     if (!loop)
@@ -208,11 +211,11 @@ static bool write_steps(struct relay *relay) {
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;
     if (!write_outside(s, &launch, s->top->regions[0], &inside))
         return false;
-    struct ir_value *item = in_steps(s, &inside, ir_cast(&inside, TYPE_I64, ir_load(&inside, relay->plan, &step, NULL)));
+    struct ir_value *item = in_steps(s, &inside, load_step(&inside, relay->plan, step));
+    struct ir_value *count = load_step(&inside, relay->rows, step);
     struct ir_value *is_first = is_less(&inside, item, s->pieces);
     launch.index = ir_select(&inside, is_first, item, minus(&inside, item, s->pieces));
     launch.index->name = "chunk";
-    find_rows(s, &inside, begins_until, 1, &launch.index, &count);
     set_chunk(s, &launch, &inside, count);
     struct owner owner = owner_of(s, &launch, &inside);
     make_branch(&inside, is_first, &first, &second);
@@ -258,6 +261,7 @@ bool split_into_relay(struct splitter *s) {
     struct ir_value *steps = plus(&before, s->pieces, s->pieces);
     struct ir_value *size = plus(&before, times(&before, s->rows, relay.places), constant(&before, STATE_ROWS));
     relay.plan = workspace(s, "plan", TYPE_I32, 1, &steps);
+    relay.rows = workspace(s, "row", TYPE_I32, 1, &steps);
     relay.state = workspace(s, "state", TYPE_I32, 1, &size);
     return write_clearing(&relay) && write_plan(&relay) && write_steps(&relay);
 }
