@@ -13,6 +13,8 @@ import struct
 
 from . import _library as c
 
+FLOATS = ("f16", "bf16", "f32", "f64")
+
 
 def _extent(extent, dims):
     """The Python expression of an output's extent, or None if it takes more than a dimension."""
@@ -59,7 +61,7 @@ class _Writer:
     def read(self, i, parameter):
         name, rank = self.names[i], len(parameter["extents"]) if "extents" in parameter else 0
         if parameter["role"] == "scalar":
-            self.format += "d" if parameter["type"] in ("f16", "bf16", "f32", "f64") else "q"
+            self.format += "d" if parameter["type"] in FLOATS else "q"
             self.words.append(name)
         elif parameter["absent"]:
             self.guards[i].append(f"{name} is None")
@@ -71,9 +73,9 @@ class _Writer:
                 f"{name}.dtype is T{i}",
                 f"{name}.get_device() == {self.index}",
                 f"{name}.is_contiguous()",
-                f"not ({name}.requires_grad and grad_enabled())",
-                f"not {name}.is_neg()",
             ]
+            if parameter["type"] in FLOATS:  # others have no gradients, and no sign beside the numbers
+                self.guards[i] += [f"not ({name}.requires_grad and grad_enabled())", f"not {name}.is_neg()"]
             self.format += "Q" + rank * "q"
             self.words += [f"{name}.data_ptr()"] + [f"{name}_{d}" for d in range(rank)]
 
@@ -99,8 +101,12 @@ class _Writer:
             if None in extents:
                 return None
             lines += [f"{self.names[i]}_{d} = {extent}" for d, extent in enumerate(extents)]
-            shape = "".join(f"{self.names[i]}_{d}, " for d in range(len(extents)))
-            lines.append(f"{self.names[i]} = empty(({shape}), dtype=T{i}, device=DEVICE)")
+            names = [f"{self.names[i]}_{d}" for d in range(len(extents))]
+            shape = "".join(f"{name}, " for name in names)
+            strides = "".join(f"{' * '.join(names[d + 1 :]) or 1}, " for d in range(len(names)))
+            lines.append(f"{self.names[i]} = take(({shape}), ({strides}), T{i})")
+            again = f"{self.names[i]} = empty(({shape}), dtype=T{i}, device=DEVICE)"  # another device was current
+            lines.append(f"if {self.names[i]}.get_device() != {self.index}: {again}")
         return lines
 
 
@@ -163,6 +169,15 @@ def _raw_stream_function(torch, index):
     return raw or (lambda index: torch.cuda.current_stream(index).cuda_stream)
 
 
+def _take_function(torch, index):
+    """A function from shape, strides and type to memory on the current device, like torch.empty_strided: the one that the
+    code of torch's compiler calls, where there is it, as it reads no options."""
+    name = "_empty_strided_cpu" if index < 0 else "_empty_strided_cuda"
+    found = getattr(getattr(getattr(torch._C, "_dynamo", None), "guards", None), name, None)
+    device = "cpu" if index < 0 else "cuda"
+    return found or (lambda shape, strides, dtype: torch.empty(shape, dtype=dtype, device=device))
+
+
 def make(about, library, device, bound, workspaces, slow):
     """The function for a bound kernel, called as slow(*inputs, out, stream) is."""
     torch = library.module
@@ -173,11 +188,12 @@ def make(about, library, device, bound, workspaces, slow):
     scope = {
         "TENSORS": frozenset((torch.Tensor, torch.nn.Parameter)),
         "DEVICE": torch.device(device),
-        "HANDLE": bound.value,
+        "HANDLE": ctypes.c_void_p(bound.value),  # a number would be made into one at each call
         "BYTES": torch.uint8,
         "UNLIKE": (ValueError, TypeError, AttributeError, RuntimeError, struct.error),
         "grad_enabled": torch.is_grad_enabled,
         "empty": torch.empty,
+        "take": _take_function(torch, writer.index),
         "pack": struct.Struct(writer.format + "QQ").pack,
         # A launch on CUDA is too short to let other threads run meanwhile, one on the CPU isn't.
         "launch_words": c.lib.tilec_launch_words if on_cpu else c.launch_words,
