@@ -176,7 +176,8 @@ void write_region(struct emitter *emitter, struct ir_region *region);
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count);
 bool is_control(const struct ir_op *op);
 const char *base_name(struct emitter *emitter, int axis);
-void enter_tile(struct emitter *emitter, int axis, const char *base);
+const char *position_type(const struct emitter *emitter, const struct ir_op *loop);  // "int", "long long"
+void enter_tile(struct emitter *emitter, const struct ir_op *loop, const char *base);
 const char *dims_text(struct emitter *emitter, const struct dims *dims);  // "[8][4]"
 
 // ------------------------------------------------------------------------------------------ launches (launch.c)

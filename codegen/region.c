@@ -132,8 +132,23 @@ static void accumulate(struct emitter *emitter, const struct ir_region *region, 
 
 // ---------------------------------------------------------------------------------------------- loops
 
+static bool counts_blocks(const struct emitter *emitter, const struct ir_op *loop) {
+    const struct axis_layout *layout = &emitter->lowered->axes[loop->axis];
+    const struct ir_value *lo = loop->operands[0];
+    bool from_zero = !lo->region && lo->def->code == OP_CONST && lo->def->integer == 0;
+    return emitter->cuda && layout->place == PLACE_GRID && layout->block == 1 && from_zero;
+}
+
+// Positions have the width of the loop's bounds: a range may lie beyond 2^31 while every extent is below. There are no
+// more blocks than that.
+const char *position_type(const struct emitter *emitter, const struct ir_op *loop) {
+    bool wide = loop->operands[1]->type == TYPE_I64 && (emitter->lowered->options.index64 || !counts_blocks(emitter, loop));
+    return wide ? "long long" : "int";
+}
+
 // What the positions of an axis are made of, once the tile's first point is known: "tk0 + its thread's offset".
-void enter_tile(struct emitter *emitter, int axis, const char *base) {
+void enter_tile(struct emitter *emitter, const struct ir_op *loop, const char *base) {
+    int axis = loop->axis;
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
     const char *offset = emitter->axis_offset[axis];
     emitter->axis_base[axis] = base;
@@ -142,11 +157,7 @@ void enter_tile(struct emitter *emitter, int axis, const char *base) {
         return;
     }
     emitter->axis_thread[axis] = unique_name(emitter, emitter->kernel->axes[axis].name);
-    line(emitter, "const %s %s = %s + %s;", emitter->index_type, emitter->axis_thread[axis], base, offset);
-}
-
-static const char *bound_type(const struct ir_op *loop) {
-    return loop->operands[1]->type == TYPE_I64 ? "long long" : "int";
+    line(emitter, "const %s %s = %s + %s;", position_type(emitter, loop), emitter->axis_thread[axis], base, offset);
 }
 
 const char *base_name(struct emitter *emitter, int axis) {
@@ -189,18 +200,18 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     struct ring *ring = layout->single ? NULL : start_ring(emitter, loop, lo, hi);
     if (layout->single) {
         open_brace(emitter, "if (%s < %s)", lo, hi);
-        line(emitter, "const %s %s = %s;", bound_type(loop), base, lo);
+        line(emitter, "const %s %s = %s;", position_type(emitter, loop), base, lo);
     } else {
         if (emitter->cuda && layout->unroll > 1)
             line(emitter, "#pragma unroll %d", layout->unroll);
         const char *step =
             layout->block == 1 ? print(emitter, "++%s", base) : print(emitter, "%s += %d", base, layout->block);
-        open_brace(emitter, "for (%s %s = %s; %s < %s; %s)", bound_type(loop), base, lo, base, hi, step);
+        open_brace(emitter, "for (%s %s = %s; %s < %s; %s)", position_type(emitter, loop), base, lo, base, hi, step);
     }
     write_condition(emitter, loop, names);
     if (ring)
         turn_ring(ring, base);
-    enter_tile(emitter, axis, base);
+    enter_tile(emitter, loop, base);
     write_body(emitter, loop, names);
     close_brace(emitter);
 }

@@ -427,5 +427,6 @@ bool lower_index(struct pass_context *context) {
     walk_ops(context->kernel->body, apply, &decision);
     walk_ops(context->kernel->body, rewrite_op, &s);
     restore_fills(context->kernel);
+    raise_grid_bounds(context);
     return true;
 }

@@ -46,6 +46,8 @@ bool refuse(struct pass_context *context, const char *code, struct span span, co
     __attribute__((format(printf, 4, 5)));
 
 // The amax of a jagged loop is a REDUCE whose `integer` is 1: more than the greatest length of the active rows would do.
+// Moves what the bounds of loops on the grid are made of to the top, in front of all loops (schedule.c).
+void raise_grid_bounds(struct pass_context *context);
 // Whether the tiles of an inner loop may be run by blocks of their own (schedule.c).
 bool may_spread(const struct ir_kernel *kernel, const struct ir_op *loop);
 // How many accesses are contiguous along each axis: their last index moves by one with it (layout.c).

@@ -114,6 +114,36 @@ static bool visit_region(struct pass_context *context, struct ir_region *region,
     return true;
 }
 
+// ---------------------------------------------------------------------------------------------- bounds
+
+// A number of the host, and what it is made of, in front of the top loop that it stands in.
+static void raise_number(const struct ir_kernel *kernel, struct ir_value *value, struct ir_op *top) {
+    if (value->region || value->def->parent == kernel->body)
+        return;
+    for (int i = 0; i < value->def->operand_count; i++)
+        raise_number(kernel, value->def->operands[i], top);
+    ir_move_before(value->def, top);
+}
+
+static void raise_bound(void *data, struct ir_op *loop) {
+    const struct pass_context *context = data;
+    if (loop->code != OP_FOR || context->out->axes[loop->axis].place != PLACE_GRID)
+        return;
+    struct ir_op *top = loop;
+    while (top->parent->owner)
+        top = top->parent->owner;
+    for (int i = 0; i < 2; i++)
+        raise_number(context->kernel, loop->operands[i], top);
+}
+
+// The grid's factors are worked out before any loop begins, so nothing of them may stand between its loops.
+void raise_grid_bounds(struct pass_context *context) {
+    walk_ops(context->kernel->body, raise_bound, context);
+}
+
 bool lower_schedule(struct pass_context *context) {
-    return visit_region(context, context->kernel->body, true);
+    if (!visit_region(context, context->kernel->body, true))
+        return false;
+    raise_grid_bounds(context);
+    return true;
 }
