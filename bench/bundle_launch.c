@@ -116,7 +116,7 @@ int main(void)
     size_t count = (size_t)offsets[ROWS] * COLUMNS;
     float *x = malloc(sizeof *x * count);
     if (!x) return 70;
-    for (size_t i = 0; i < count; i++) x[i] = (float)(i * 2654435761u >> 24) - 100;
+    for (size_t i = 0; i < count; i++) x[i] = (float)((uint32_t)i * 2654435761u >> 24) - 100;
     uint64_t device_x = allocate(sizeof *x * count, x), device_offsets = allocate(sizeof offsets, offsets), out = allocate(sizeof *x * ROWS * COLUMNS, NULL);
     jagged_sum_args args = {.x = (const float *)(uintptr_t)device_x, .offsets = (const int64_t *)(uintptr_t)device_offsets,
                             .out = (float *)(uintptr_t)out, .nnz = offsets[ROWS], .M = COLUMNS, .B = ROWS};

@@ -53,13 +53,14 @@ static bool is_inner_extent(const struct signature *signature, const char *dim) 
     return false;
 }
 
-// Inner extents are compiled in with different values, some of them no powers of two.
-static void fix_extents(struct arena *arena, const struct signature *signature, struct specialization *out) {
+// Inner extents, or all, are compiled in with different values, some of them no powers of two.
+static void fix_extents(struct arena *arena, const struct signature *signature, bool all, struct specialization *out) {
     static const int64_t values[] = {48, 64, 20, 128};
     out->dim_names = ARENA_ARRAY(arena, const char *, signature->dim_count + 1);
     out->dims = ARENA_ARRAY(arena, int64_t, signature->dim_count + 1);
+    out->dim_count = 0;
     for (int i = 0; i < signature->dim_count; i++) {
-        if (!is_inner_extent(signature, signature->dims[i]))
+        if (!all && !is_inner_extent(signature, signature->dims[i]))
             continue;
         out->dim_names[out->dim_count] = signature->dims[i];
         out->dims[out->dim_count++] = values[i % 4];
@@ -97,12 +98,12 @@ struct ir_kernel *program_check(struct program *program, const char *kernel, con
     struct signature *signature = frontend_signature(arena, program->file, kernel);
     struct specialization *specialization = specialize(arena, signature, variant);
     if (variant->fixed)
-        fix_extents(arena, signature, specialization);
+        fix_extents(arena, signature, false, specialization);
     struct diagnostics diagnostics;
     diagnostics_init(&diagnostics, arena);
     struct ir_kernel *checked = frontend_check(arena, program->file, kernel, specialization, &diagnostics);
-    if (!variant->fixed && diagnostics.errors) {  // a full axis
-        fix_extents(arena, signature, specialization);
+    for (int all = 0; all < 2 && diagnostics.errors; all++) {  // a full axis, perhaps of an outer extent
+        fix_extents(arena, signature, all, specialization);
         diagnostics_init(&diagnostics, arena);
         checked = frontend_check(arena, program->file, kernel, specialization, &diagnostics);
     }
