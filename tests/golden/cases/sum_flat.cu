@@ -342,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_1d_3(const long lon
     float acc = 0.0f;
     i_6 = tile_max_lanes_i64(i_6, 8, 1);
     for (long long tb_partial0 = 0LL; tb_partial0 < i_6; tb_partial0 += 32) {
-        const int tb_partial = tb_partial0 + tb_partial_t;
+        const long long tb_partial = tb_partial0 + tb_partial_t;
         #pragma unroll
         for (int tb_partial_i = 0; tb_partial_i < 8; ++tb_partial_i) {
             acc += inside && tb_partial + tb_partial_i * 4 < i_5 ? partial_3[(tb_join + (int)(tb_partial + tb_partial_i * 4)) * 2 + ((int)tile_clampi_i64(tb_partial + tb_partial_i * 4, -2146435071LL, 2146435071LL) == 0 ? 1 : 0)] : 0.0f;

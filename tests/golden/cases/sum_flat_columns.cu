@@ -265,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_sum_2(const long long *
         acc[tm_join_i] = 0.0f;
     }
     for (long long tb_partial0 = 0LL; tb_partial0 < i_22; tb_partial0 += 32) {
-        const int tb_partial = tb_partial0 + tb_partial_t;
+        const long long tb_partial = tb_partial0 + tb_partial_t;
         int i_23[8];
         #pragma unroll
         for (int tb_partial_i = 0; tb_partial_i < 8; ++tb_partial_i) {
