@@ -4,7 +4,7 @@
 
     shared.py TILEC CACHE_TOOL SOURCE [--all]
 
-A round is eight processes over eight variants; without --all there are fewer rounds. In most rounds the processes store and
+A round is eight processes over eight variants, and there are fifty; of the program itself fewer without --all. In most rounds the processes store and
 read entries as fast as they can; in some they are the program itself, running one kernel under eight configs.
 """
 
@@ -107,7 +107,7 @@ def draw_configs():
 def main():
     (FOLDER / "tmp").mkdir()
     configs = draw_configs()
-    rounds = [("entries", 50 if ALL else 12), ("runs", 50 if ALL else 2)]
+    rounds = [("entries", 50), ("runs", 50 if ALL else 2)]
     for kind, count in rounds:
         complaints = []
         for number in range(count):
