@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tune_prepare.c, tune_report.c and api_tune.c share. Private to these files.
+// What tune_prepare.c, tune_report.c, api_tune.c and api_tune_outcome.c share. Private to these files.
 #ifndef TILEC_RUNTIME_TUNE_JOB_H
 #define TILEC_RUNTIME_TUNE_JOB_H
 
+#include "runtime/config_cache.h"
 #include "runtime/tune.h"
 
 struct tune_prepared {
@@ -27,5 +28,34 @@ int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
 void tune_print_fixed(struct text *out, double value, int places, int width);
 // The table at the end: the ten best, then how many of each other outcome, with an example of each reason.
 void tune_print_table(struct text *out, const struct tune_rows *rows);
+
+struct tilec_tune {
+    struct arena *arena;
+    const struct tilec_tune_options *options;
+    struct cache_session session;
+    struct bound bound;
+    struct tune_prepared prepared;
+    struct tune_rows rows;
+    struct tune_job job;
+    struct journal journal;
+    bool cuda;
+    int ordinal, resumed;
+    int64_t peak_bytes;
+    double prepare_seconds;         // for data, and what the evaluator says of it
+    bool searches, done;
+    struct config_key key;
+    const struct dispatch *dispatch;  // NULL, or whose configs are to be timed
+    const struct config *best;      // NULL: none
+    int best_row;                   // -1: none, or from the cache
+    bool cached;
+    struct config_entry entry;      // if it is
+    bool judged, reference_agrees;  // the evaluator had to say who is right
+    int64_t judged_rows;
+    struct text summary;
+};
+
+// Where most configs differ from a reference that one of them made: asks the evaluator for other rows.
+struct status tune_second_opinion(tilec_tune *tune, const struct bind_request *request);
+void tune_make_summary(tilec_tune *tune);
 
 #endif
