@@ -198,7 +198,8 @@ def about_device(options):
     if options.device == "cpu":
         return {"device": "cpu"}
     lines = tilec(options, "doctor", fail=False).stdout
-    return {"device": next((line.split(None, 1)[1].strip() for line in lines.splitlines() if "sm_" in line and "cuda:" in line), "unknown")}
+    return {"device": next((line.split(None, 1)[1].removeprefix("ok").strip() for line in lines.splitlines() if "sm_" in line and "cuda:" in line),
+                           "unknown")}
 
 
 def keep_best(case, found, tried, about):

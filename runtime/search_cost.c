@@ -20,7 +20,9 @@ static const double warp_instructions = 4 * 1.7e6;         // of a multiprocesso
 static const double mma_per_ms = 2e11, fma_per_ms = 1e10;  // multiplications and additions of products
 static const double step_ms = 0.7e-3;                      // of a tile whose loads the next one waits for
 static const double launch_ms = 3e-3;
-static const double element_registers = 1.5, row_registers = 6;
+static const double hidden = 0.5;  // of the waiting in a block while others are at work
+static const double block_ms = 0.5e-3, piece_ms = 5e-3;  // to begin a block; to find a piece's rows too
+static const double element_registers = 1.5, elements_most = 128, row_registers = 6;
 static const double spill_weight = 1;
 static const double access_instructions = 8;  // a load, its address, its bounds, and what is done with it
 
@@ -227,11 +229,13 @@ static double pieces(const struct costing *costing) {
     return costing->config->strategy == STRATEGY_FLAT ? shares : shares + (double)axis->rows;
 }
 
-// Tiles of one piece.
+// Tiles of one piece. A flat share's rows come in tiles of their own.
 static double piece_tiles(const struct costing *costing, const struct cost_axis *axis, int block) {
     double rows = (double)axis->rows * costing->config->chunk / axis->total;
-    return costing->config->strategy == STRATEGY_FLAT ? (double)costing->config->chunk / block + rows
-                                                      : tiles(costing->config->chunk, block);
+    if (costing->config->strategy != STRATEGY_FLAT)
+        return tiles(costing->config->chunk, block);
+    return (double)costing->config->chunk / block +
+           rows / (axis->parent >= 0 ? knobs(costing, axis->parent)->block : 1);
 }
 
 static int power_of(int value) {
@@ -245,8 +249,8 @@ static int power_of(int value) {
 static double all_tiles(const struct costing *costing, int index) {
     const struct cost_axis *axis = &costing->cost->axes[index];
     int block = knobs(costing, index)->block, rows = axis->parent >= 0 ? knobs(costing, axis->parent)->block : 1;
-    if (has_pieces(costing, index))
-        return tiles(pieces(costing), block);
+    if (has_pieces(costing, index))  // a block has a tile of chunks, or one flat share
+        return tiles(pieces(costing), costing->config->strategy == STRATEGY_FLAT ? 1 : block);
     if (!axis->jagged)
         return tiles((double)axis->extent, block);
     if (cut(costing, axis))
@@ -312,7 +316,8 @@ static double guess_registers(const struct costing *costing) {
     double unroll = 1;
     for (int i = 0; i < costing->config->axis_count; i++)
         unroll *= costing->config->axes[i].unroll;
-    return 24 + element_registers * costing->elements * unroll + row_registers * rows_of(costing);
+    // What is only added up needn't all be there at once.
+    return 24 + fmin(element_registers * costing->elements * unroll, elements_most) + row_registers * rows_of(costing);
 }
 
 static void count_elements(struct costing *costing) {
@@ -362,12 +367,14 @@ static void add_times(const struct costing *costing, const struct cost_access *a
     // A sector of which a tile has only a part is read for nothing but that; other parts of it may be another
     // request's.
     double waste = (tile < 32 ? 32 / tile : 1) * (run < tile && run < 32 ? sqrt(fmin(tile, 32) / run) : 1), all = 1,
-           in_a_row = 1;
+           in_a_row = 1, around = 1;
     for (int i = 0; i < cost->axis_count; i++) {
         if (access->axes & AXIS_BIT(i))
             all *= all_tiles(costing, i);
-        if (access->around & AXIS_BIT(i))
-            in_a_row *= steps(costing, i);
+        if (!(access->around & AXIS_BIT(i)))
+            continue;
+        around *= all_tiles(costing, i);
+        in_a_row *= steps(costing, i);
     }
     double warps = costing->resident * costing->warps, accesses = elements / vector;
     double under_way = warps * costing->lanes * fmin(elements, 16) * access->bytes;
@@ -375,7 +382,9 @@ static void add_times(const struct costing *costing, const struct cost_access *a
                     (bytes_per_ms * costing->active / multiprocessors * under_way / (under_way + half_speed_bytes));
     times->instructions += all * costing->warps * accesses * access_instructions /
                            (warp_instructions * costing->active * fmin(1, warps / 8));
-    times->longest += in_a_row * (step_ms + costing->warps * accesses * access_instructions / warp_instructions);
+    // Either the longest row's block is the last, or blocks come one after the other where they fit.
+    double step = step_ms + costing->warps * accesses * access_instructions / warp_instructions;
+    times->longest += fmax(in_a_row, around / (costing->active * costing->resident) * hidden) * step;
 }
 
 double search_cost(const struct search_cost *cost, const struct config *config, double registers) {
@@ -387,10 +396,9 @@ double search_cost(const struct search_cost *cost, const struct config *config, 
     double rate = config->dot == DOT_MMA ? mma_per_ms : fma_per_ms;
     times.instructions +=
         cost->products / (rate * costing.active / multiprocessors * fmin(1, costing.resident * costing.warps / 8));
-    double launches = config->strategy == STRATEGY_ROWS ? 1
-                      : config->search                  ? 2
-                                                        : 3,
-           spills = 1 + spill_weight * fmin(costing.spilled, 4);
+    bool whole = config->strategy == STRATEGY_ROWS;
+    double launches = whole ? 1 : config->search ? 2 : 3, spills = 1 + spill_weight * fmin(costing.spilled, 4);
+    times.longest += costing.blocks / (costing.active * costing.resident) * (whole ? block_ms : piece_ms);
     return log2(spills * sqrt(times.bytes * times.bytes + times.instructions * times.instructions +
                               times.longest * times.longest) +
                 launches * launch_ms);

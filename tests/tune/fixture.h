@@ -46,10 +46,10 @@ static inline bool fixture_over(void *data, pid_t process, double spent, double 
     return access(path, F_OK) == 0;
 }
 
-// A kernel of one input x; `dim` NULL: it has no dimensions.
-static inline bool fixture_begin_with(struct fixture *fixture, const char *text, const char *dim)
+// A kernel of an input x; `dim` NULL: it has no dimensions; `more` NULL: no other argument.
+static inline bool fixture_begin_with(struct fixture *fixture, const char *text, const char *dim, const char *more)
 {
-    static const char *const arguments[] = {"x=randn"};
+    const char *const arguments[] = {"x=randn", more};
     const char *const dims[] = {dim};
     struct diagnostics diagnostics;
     char folder[] = "/tmp/tilec-test-XXXXXX";
@@ -57,7 +57,8 @@ static inline bool fixture_begin_with(struct fixture *fixture, const char *text,
     fixture->folder = mkdtemp(folder) ? arena_copy(fixture->arena, folder, strlen(folder)) : NULL;
     diagnostics_init(&diagnostics, fixture->arena);
     const struct ast_file *file = frontend_parse(fixture->arena, &fixture->source, NULL, &diagnostics);
-    const struct bind_request request = {.file = file, .argument_count = 1, .arguments = arguments, .dim_count = dim != NULL, .dims = dims, .compile_in = true};
+    const struct bind_request request = {.file = file, .argument_count = more ? 2 : 1, .arguments = arguments,
+                                         .dim_count = dim != NULL, .dims = dims, .compile_in = true};
     struct status status = bind_arguments(fixture->arena, &request, &diagnostics, &fixture->bound);
     if (status.ok) status = tune_prepare(fixture->arena, &request, &fixture->bound, &fixture->prepared);
     if (!status.ok) printf("# %s\n", status.reason);
@@ -66,7 +67,7 @@ static inline bool fixture_begin_with(struct fixture *fixture, const char *text,
 
 static inline bool fixture_begin(struct fixture *fixture)
 {
-    return fixture_begin_with(fixture, fixture_text, "n=24");
+    return fixture_begin_with(fixture, fixture_text, "n=24", NULL);
 }
 
 // Rows of drawn configs, and a job for them with these faults.

@@ -2,6 +2,7 @@
 // The search: what it proposes fits the kernel and is never the same twice, begins with the default, is the same for the
 // same outcomes, goes through a small space whole, and finds better configs than chance with as many tries. Times here are
 // a formula of the config.
+#include "runtime/config_cache.h"
 #include "runtime/search.h"
 #include "tests/tune/fixture.h"
 
@@ -87,7 +88,7 @@ static void small_space(struct unit *unit)
         "    }\n"
         "}\n";
     struct fixture fixture;
-    if (CHECK(unit, fixture_begin_with(&fixture, text, NULL))) {
+    if (CHECK(unit, fixture_begin_with(&fixture, text, NULL, NULL))) {
         const struct ir_kernel *kernel = fixture.bound.kernel;
         struct tune_rows rows = tune_rows_new(fixture.arena, 2 * ALL);
         struct search *search = search_new(fixture.arena, kernel, 7, &facts);
@@ -100,6 +101,74 @@ static void small_space(struct unit *unit)
         }
         CHECK(unit, config == NULL);
         CHECK_NUMBER(unit, rows.count, ALL);
+    }
+    fixture_end(&fixture);
+}
+
+// ---------------------------------------------------------------------------------------------- by reckoning
+
+static const char sums[] =
+    "kernel sums(x: f32[nnz], offsets: i64[B + 1]) -> out: f32[B] {\n"
+    "    for tb in tile(B) {\n"
+    "        let start = offsets[tb];\n"
+    "        let length = offsets[tb + 1] - start;\n"
+    "        var total: f32[tb] = 0;\n"
+    "        for tk in jagged_tile(length) { total += sum[tk](x[start + tk]); }\n"
+    "        out[tb] = total;\n"
+    "    }\n"
+    "}\n";
+
+static struct search_facts facts_of(const struct fixture *fixture)
+{
+    return (struct search_facts){.data = resolve_data(fixture->arena, fixture->bound.kernel, fixture->bound.views, true),
+                                 .bindings = &fixture->bound.bindings, .tensors = fixture->bound.views};
+}
+
+// What `text`, keys of a config, costs beside the default for whole rows, as a power of two.
+static double cost_beside_rows(struct unit *unit, const struct fixture *fixture, const char *text)
+{
+    struct config *config = NULL;
+    const struct ir_kernel *kernel = fixture->bound.kernel;
+    const struct search_facts known = facts_of(fixture);
+    const struct search_cost *cost = search_cost_new(fixture->arena, kernel, &known);
+    struct status status = config_parse(fixture->arena, kernel, text, strlen(text), &config);
+    if (!status.ok) printf("# %s\n", status.reason);
+    if (!CHECK(unit, cost && status.ok)) return NAN;
+    return search_cost(cost, config, 0) - search_cost(cost, config_default(fixture->arena, kernel), 0);
+}
+
+// Long rows by one thread each, and one row that is longer than all others together.
+static void reckoned_costs(struct unit *unit)
+{
+    static const char serial[] = "{\"format\": 1, \"axes\": {\"tb\": {\"block\": 32, \"lanes\": 32, \"warps\": 1}, "
+                                 "\"tk\": {\"block\": 1, \"lanes\": 1, \"warps\": 1}}}";
+    static const char pieces[] = "{\"format\": 1, \"strategy\": \"chunks\", \"chunk\": 512}";
+    static const char crumbs[] = "{\"format\": 1, \"strategy\": \"chunks\", \"chunk\": 32}";
+    static const char spilling[] = "{\"format\": 1, \"min_blocks\": 4, \"axes\": {\"tb\": {\"block\": 512, \"warps\": 16}}}";
+    struct fixture even, skewed;
+    if (CHECK(unit, fixture_begin_with(&even, sums, "B=4000", "offsets=offsets(uniform(500, 600))")) &&
+        CHECK(unit, fixture_begin_with(&skewed, sums, "B=4000", "offsets=offsets(zipf(2000000, 1000000))"))) {
+        CHECK(unit, cost_beside_rows(unit, &even, serial) > 2);
+        CHECK(unit, cost_beside_rows(unit, &skewed, serial) > 2);
+        CHECK(unit, fabs(cost_beside_rows(unit, &even, pieces)) < 2);
+        CHECK(unit, cost_beside_rows(unit, &skewed, pieces) < -1);
+        CHECK(unit, cost_beside_rows(unit, &even, crumbs) > cost_beside_rows(unit, &even, pieces));
+        CHECK(unit, cost_beside_rows(unit, &even, spilling) > 0);
+    }
+    fixture_end(&even);
+    fixture_end(&skewed);
+}
+
+// Without data there is nothing to reckon with, and on a CPU another thing counts.
+static void nothing_to_reckon(struct unit *unit)
+{
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin(&fixture))) {
+        struct search_facts known = facts_of(&fixture);
+        CHECK(unit, search_cost_new(fixture.arena, fixture.bound.kernel, &known) != NULL);
+        known.cpu = true;
+        CHECK(unit, search_cost_new(fixture.arena, fixture.bound.kernel, &known) == NULL);
+        CHECK(unit, search_cost_new(fixture.arena, fixture.bound.kernel, &facts) == NULL);
     }
     fixture_end(&fixture);
 }
@@ -167,6 +236,8 @@ int main(void)
     static const struct unit_test tests[] = {
         {"proposals", proposals},
         {"a small space, whole", small_space},
+        {"reckoned costs", reckoned_costs},
+        {"nothing to reckon with", nothing_to_reckon},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
         {"statuses have names", statuses_have_names},
