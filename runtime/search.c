@@ -15,6 +15,8 @@
 
 enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_ROWS = 16, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, LIST_LIMIT = 1 << 15 };
 
+#define SOME_CHUNK "512"  // where a config had none
+
 struct search {
     struct arena *arena;
     const struct ir_kernel *kernel;
@@ -158,14 +160,33 @@ static bool set_path(cJSON *root, const char *path, const char *choice)
     return false;
 }
 
-// A config with knobs set to choices of the space; NULL if that is no config. `choices` by knob, -1: as it is.
-static struct config *with_choices(struct search *search, struct arena *arena, const struct config *config, const int *choices)
+// Only with a strategy that splits rows does a config have pieces, and what belongs to them.
+static void settle_strategy(cJSON *root)
+{
+    const char *strategy = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "strategy"));
+    const cJSON *chunk = cJSON_GetObjectItemCaseSensitive(root, "chunk");
+    bool flat = strategy && strcmp(strategy, "flat") == 0, chunks = strategy && strcmp(strategy, "chunks") == 0;
+    if (!flat) set_path(root, "stage", "false");
+    if (!chunks) set_path(root, "lag", "0");
+    if (!flat && !chunks) {
+        set_path(root, "search", "false");
+        set_path(root, "chunk", "0");
+    } else if (!cJSON_IsNumber(chunk) || cJSON_GetNumberValue(chunk) < 1) {
+        set_path(root, "chunk", SOME_CHUNK);
+    }
+}
+
+// A config with knobs set to choices of the space; NULL if that is no config. `choices` by knob, -1: as it is. What
+// doesn't go with the strategy that comes out is left out, if `settle` says so.
+static struct config *with_choices(struct search *search, struct arena *arena, const struct config *config, const int *choices,
+                                   bool settle)
 {
     struct config *made = NULL;
     cJSON *root = cJSON_Parse(tune_config_text(arena, search->kernel, config));
     bool ok = root != NULL;
     for (int i = 0; i < search->space->knob_count && ok; i++)
         if (choices[i] >= 0) ok = set_path(root, search->space->knobs[i].path, search->space->knobs[i].choices[choices[i]]);
+    if (ok && settle) settle_strategy(root);
     char *text = ok ? cJSON_PrintUnformatted(root) : NULL;
     if (text && !config_parse(arena, search->kernel, text, strlen(text), &made).ok) made = NULL;
     free(text);
@@ -181,7 +202,7 @@ static struct config *move_knob(struct search *search, struct arena *arena, cons
     int knob = draw_below(search, search->space->knob_count);
     for (int i = 0; i < 8 && strncmp(search->space->knobs[knob].path, "axes.", 5) == 0; i++) knob = draw_below(search, search->space->knob_count);
     choices[knob] = draw_below(search, search->space->knobs[knob].choice_count);
-    return with_choices(search, arena, config, choices);
+    return with_choices(search, arena, config, choices, true);
 }
 
 static struct config *move(struct search *search, struct arena *arena, const struct config *config)
@@ -278,7 +299,8 @@ static struct config *at_place(struct search *search, struct arena *arena, int64
         choices[i] = (int)(place % search->space->knobs[i].choice_count);
         place /= search->space->knobs[i].choice_count;
     }
-    return with_choices(search, arena, config_default_for(arena, search->kernel, &search->facts.data), choices);
+    return with_choices(search, arena, config_default_for(arena, search->kernel, &search->facts.data), choices,
+                        false);
 }
 
 // The combinations of a space that has few configs among them; 0 if it has many.
@@ -336,7 +358,7 @@ static struct config *next_strategy(struct search *search, struct arena *arena, 
         choices[strategy] = search->strategies / sizes;
         if (chunk >= 0) choices[chunk] = search->strategies % sizes;
         if (search->strategies % sizes % 2) continue;
-        struct config *config = with_choices(search, arena, standard, choices);
+        struct config *config = with_choices(search, arena, standard, choices, true);
         if (config && is_new(search, arena, config) && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS))
             return config;
     }

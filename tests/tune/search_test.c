@@ -173,6 +173,30 @@ static void nothing_to_reckon(struct unit *unit)
     fixture_end(&fixture);
 }
 
+// Where the default stages its shares, the strategies that can't are tried as well, early.
+static void other_strategies(struct unit *unit)
+{
+    enum { COUNT = 24 };
+    struct search_facts skewed = {.registers_per_multiprocessor = 65536,
+                                  .data = {.rows = 1 << 20, .longest = 1 << 20, .mean = 256}};
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin_with(&fixture, sums, "B=64", "offsets=offsets(uniform(1, 9))"))) {
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT);
+        struct search *search = search_new(fixture.arena, kernel, 7, &skewed);
+        int tried[STRATEGY_COUNT] = {0};
+        for (int i = 0; i < COUNT; i++) {
+            struct config *config = search_next(search, &rows);
+            if (!CHECK(unit, config != NULL)) break;
+            if (i == 0) CHECK(unit, config->strategy == STRATEGY_FLAT && config->stage);
+            tried[config->strategy]++;
+            set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), landscape(config));
+        }
+        for (int i = 0; i < STRATEGY_COUNT; i++) CHECK(unit, tried[i] > 0);
+    }
+    fixture_end(&fixture);
+}
+
 // Rows without times teach nothing, and do no harm.
 static void nothing_works(struct unit *unit)
 {
@@ -238,6 +262,7 @@ int main(void)
         {"a small space, whole", small_space},
         {"reckoned costs", reckoned_costs},
         {"nothing to reckon with", nothing_to_reckon},
+        {"other strategies", other_strategies},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
         {"statuses have names", statuses_have_names},
