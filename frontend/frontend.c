@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the source of one file. Out: its tree with the trees of everything it imports, and what it offers to a caller.
-// A file is parsed once however often it is imported; the chain from the first file to the present one shows cycles.
+// A file is parsed once however often and on whatever path it is imported; the chain from the first file to the present
+// one shows cycles.
 #include "frontend/frontend.h"
 
 #include <string.h>
@@ -11,8 +12,14 @@
 
 enum { IMPORT_DEPTH = 64, IMPORT_FILES = 1000 };
 
+struct place {  // of a file: two are the same if their identities are, or, where one isn't known, their paths
+    const char *identity;
+    const char *path;  // without `.`, `x/..` and repeated slashes
+};
+
 struct link {  // a file on the way from the first one to the present one
     const struct source *source;
+    struct place place;
     struct span import;  // where the next file of the chain is imported
     struct link *importer;
     int depth;
@@ -22,32 +29,78 @@ struct loading {
     struct arena *arena;
     const struct frontend_loader *loader;
     struct diagnostics *diagnostics;
-    struct ast_file **files;  // every file that was parsed
+    struct parsed {
+        struct ast_file *file;
+        struct place place;
+    } *files;  // every file that was parsed
     int count, capacity;
 };
 
-static void load_imports(struct loading *loading, struct ast_file *file, struct link *importer);
+static void load_imports(struct loading *loading, struct ast_file *file, struct place place, struct link *importer);
 
-static struct ast_file *parsed_before(const struct loading *loading, const struct source *source)
+// Takes the last name off, unless that is `..` or there is none: its new length.
+static size_t without_last_name(const char *path, size_t length)
+{
+    size_t begin = length;
+    while (begin && path[begin - 1] != '/') begin--;
+    bool kept = begin == length || (length - begin == 2 && !strncmp(path + begin, "..", 2));
+    return kept ? length : begin > 1 ? begin - 1 : begin;
+}
+
+// The shortest way to say the path, as far as its text tells.
+static const char *plain_path(struct arena *arena, const char *path)
+{
+    size_t length = 0, size = strlen(path) + 1;
+    char *plain = ARENA_ARRAY(arena, char, size);
+    if (*path == '/') plain[length++] = '/';
+    while (*path) {
+        size_t name = strcspn(path, "/");
+        bool up = name == 2 && !strncmp(path, "..", 2);
+        size_t shorter = up ? without_last_name(plain, length) : length;
+        if (shorter < length || (up && length == 1 && *plain == '/')) {
+            length = shorter;
+        } else if (name && !(name == 1 && *path == '.')) {
+            if (length && plain[length - 1] != '/') plain[length++] = '/';
+            memcpy(plain + length, path, name);
+            length += name;
+        }
+        path += name;
+        path += strspn(path, "/");
+    }
+    plain[length] = 0;
+    return plain;
+}
+
+static struct place place_of(struct arena *arena, const struct source *source)
+{
+    return (struct place){.identity = source->identity, .path = plain_path(arena, source->path)};
+}
+
+static bool same_place(struct place a, struct place b)
+{
+    return a.identity && b.identity ? !strcmp(a.identity, b.identity) : !strcmp(a.path, b.path);
+}
+
+static struct ast_file *parsed_before(const struct loading *loading, struct place place)
 {
     for (int i = 0; i < loading->count; i++)
-        if (!strcmp(loading->files[i]->source->path, source->path)) return loading->files[i];
+        if (same_place(loading->files[i].place, place)) return loading->files[i].file;
     return NULL;
 }
 
-static struct ast_file *parse_once(struct loading *loading, const struct source *source)
+static struct ast_file *parse_once(struct loading *loading, const struct source *source, struct place place)
 {
-    struct ast_file *file = ast_parse(loading->arena, source, loading->diagnostics);
-    ARENA_PUSH(loading->arena, loading->files, loading->count, loading->capacity, file);
-    return file;
+    struct parsed parsed = {.file = ast_parse(loading->arena, source, loading->diagnostics), .place = place};
+    ARENA_PUSH(loading->arena, loading->files, loading->count, loading->capacity, parsed);
+    return parsed.file;
 }
 
 // Reports an import that leads back to a file that is being imported.
 static bool closes_cycle(struct loading *loading, const struct ast_item *item, const struct source *source,
-                         struct link *chain)
+                         struct place place, struct link *chain)
 {
     for (struct link *link = chain; link; link = link->importer) {
-        if (strcmp(link->source->path, source->path)) continue;
+        if (!same_place(link->place, place)) continue;
         const char *message = link == chain ? "%s imports itself" : "%s is imported again by a file that it imports";
         struct diagnostic *error =
             diagnose(loading->diagnostics, SEVERITY_ERROR, "E0117", item->name.span, message, source->path);
@@ -76,8 +129,10 @@ static const struct source *read_import(struct loading *loading, const struct as
 static void load_import(struct loading *loading, struct ast_item *item, struct link *present)
 {
     const struct source *source = read_import(loading, item, present->source);
-    if (!source || closes_cycle(loading, item, source, present)) return;
-    item->import = parsed_before(loading, source);
+    if (!source) return;
+    struct place place = place_of(loading->arena, source);
+    if (closes_cycle(loading, item, source, place, present)) return;
+    item->import = parsed_before(loading, place);
     if (item->import) return;
     if (present->depth == IMPORT_DEPTH || loading->count > IMPORT_FILES) {
         diagnose(loading->diagnostics, SEVERITY_ERROR, "E0107", item->name.span,
@@ -85,13 +140,14 @@ static void load_import(struct loading *loading, struct ast_item *item, struct l
         return;
     }
     present->import = item->name.span;
-    item->import = parse_once(loading, source);
-    load_imports(loading, item->import, present);
+    item->import = parse_once(loading, source, place);
+    load_imports(loading, item->import, place, present);
 }
 
-static void load_imports(struct loading *loading, struct ast_file *file, struct link *importer)
+static void load_imports(struct loading *loading, struct ast_file *file, struct place place, struct link *importer)
 {
-    struct link present = {.source = file->source, .importer = importer, .depth = importer ? importer->depth + 1 : 0};
+    struct link present = {
+        .source = file->source, .place = place, .importer = importer, .depth = importer ? importer->depth + 1 : 0};
     for (int i = 0; i < file->count; i++)
         if (file->items[i].kind == ITEM_IMPORT) load_import(loading, &file->items[i], &present);
 }
@@ -106,8 +162,9 @@ struct ast_file *frontend_parse(struct arena *arena, const struct source *source
         named->path = "<input>";
         source = named;
     }
-    struct ast_file *file = parse_once(&loading, source);
-    load_imports(&loading, file, NULL);
+    struct place place = place_of(arena, source);
+    struct ast_file *file = parse_once(&loading, source, place);
+    load_imports(&loading, file, place, NULL);
     return file;
 }
 

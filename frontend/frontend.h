@@ -8,7 +8,8 @@
 struct ast_file;
 
 // How an imported file is read: returns its source in `arena`, or NULL with a reason. `from` is the importing file's
-// path; relative paths are meant relative to its folder.
+// path; relative paths are meant relative to its folder. A loader that can tell files apart better than by their paths
+// (links) gives sources an identity.
 struct frontend_loader {
     const struct source *(*load)(void *data, struct arena *arena, const char *from, const char *path, const char **reason);
     void *data;

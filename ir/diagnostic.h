@@ -15,6 +15,7 @@ struct source {
     const char *path;  // as the user wrote it
     const char *text;  // NUL behind the last byte
     size_t length;
+    const char *identity;  // the same for all paths to one file, told by who read it; NULL: paths alone tell
 };
 
 struct span {

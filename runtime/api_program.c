@@ -46,7 +46,7 @@ tilec_result tilec_program_parse(const char *path, const char *text, size_t leng
     *program = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     struct source *source = ARENA_NEW(arena, struct source);
-    *source = (struct source){arena_copy(arena, path, strlen(path)), arena_copy(arena, text, length), length};
+    *source = (struct source){.path = arena_copy(arena, path, strlen(path)), .text = arena_copy(arena, text, length), .length = length};
     return parse(arena, source, report, program);
 }
 

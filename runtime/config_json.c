@@ -256,7 +256,7 @@ static bool read_config(struct reader *reader, const cJSON *root)
 static struct status refuse_syntax(struct arena *arena, const char *path, const char *text, size_t length, const char *end)
 {
     struct source *source = ARENA_NEW(arena, struct source);
-    *source = (struct source){path, arena_copy(arena, text, length), length};
+    *source = (struct source){.path = path, .text = arena_copy(arena, text, length), .length = length};
     size_t at = end && end >= text && end <= text + length ? (size_t)(end - text) : length;
     struct status status = status_failed(arena, "config.json", at >= length ? "the JSON ends too early" : "no valid JSON here");
     status.span = (struct span){source, (uint32_t)at, (uint32_t)(at < length ? at + 1 : at)};

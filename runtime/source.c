@@ -30,7 +30,14 @@ static bool read_all(int file, struct text *text, const char **reason)
     }
 }
 
-static bool read_path(const char *path, struct text *text, const char **reason)
+struct content {
+    struct text text;
+    bool is_regular;
+    dev_t device;  // with the inode: which file it is, whatever the path
+    ino_t inode;
+};
+
+static bool read_path(const char *path, struct content *content, const char **reason)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return *reason = strerror(errno), false;
@@ -39,40 +46,44 @@ static bool read_path(const char *path, struct text *text, const char **reason)
     if (!ok) *reason = strerror(errno);
     else if (S_ISDIR(about.st_mode)) ok = false, *reason = "it is a folder";
     else if (S_ISFIFO(about.st_mode)) fcntl(file, F_SETFL, 0);  // /dev/fd/N of a shell waits for its writer
-    ok = ok && read_all(file, text, reason);
+    if (ok) content->is_regular = S_ISREG(about.st_mode), content->device = about.st_dev, content->inode = about.st_ino;
+    ok = ok && read_all(file, &content->text, reason);
     close(file);
     return ok;
 }
 
-static bool read_file(const char *path, struct text *text, const char **reason)
+static bool read_file(const char *path, struct content *content, const char **reason)
 {
-    return strcmp(path, "-") == 0 ? read_all(STDIN_FILENO, text, reason) : read_path(path, text, reason);
+    return strcmp(path, "-") == 0 ? read_all(STDIN_FILENO, &content->text, reason) : read_path(path, content, reason);
 }
 
 const struct source *source_read(struct arena *arena, const char *path, const char **reason)
 {
-    struct text text = {0};
+    struct content content = {0};
+    const struct text *text = &content.text;
     struct source *source = NULL;
-    if (read_file(path, &text, reason)) {
+    if (read_file(path, &content, reason)) {
         source = ARENA_NEW(arena, struct source);
         source->path = strcmp(path, "-") == 0 ? "<stdin>" : arena_copy(arena, path, strlen(path));
-        source->text = arena_copy(arena, text.data ? text.data : "", text.length);
-        source->length = text.length;
+        source->text = arena_copy(arena, text->data ? text->data : "", text->length);
+        source->length = text->length;
+        if (content.is_regular)
+            source->identity = arena_printf(arena, "%jx:%jx", (uintmax_t)content.device, (uintmax_t)content.inode);
     }
     else {
         *reason = arena_copy(arena, *reason, strlen(*reason));
     }
-    text_free(&text);
+    text_free(&content.text);
     return source;
 }
 
 tilec_result tilec_file_read(const char *path, tilec_report *report, tilec_text *text)
 {
-    struct text read = {0};
+    struct content content = {0};
     const char *reason = NULL;
     *text = (tilec_text){0};
-    if (read_file(path, &read, &reason)) return *text = text_take(&read), TILEC_OK;
-    text_free(&read);
+    if (read_file(path, &content, &reason)) return *text = text_take(&content.text), TILEC_OK;
+    text_free(&content.text);
     return report_failed(report, "usage.file", NULL, "can't read %s: %s", path, reason);
 }
 

@@ -39,7 +39,7 @@ static inline void place_bind(struct place *place, const char *text, const char 
     struct arena *arena = place->tap->arena;
     struct diagnostics diagnostics;
     struct source *source = ARENA_NEW(arena, struct source);
-    *source = (struct source){"test.tile", text, strlen(text)};
+    *source = (struct source){.path = "test.tile", .text = text, .length = strlen(text)};
     diagnostics_init(&diagnostics, arena);
     bound_free(&place->bound);
     place->file = frontend_parse(arena, source, NULL, &diagnostics);

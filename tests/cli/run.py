@@ -178,6 +178,26 @@ def test_check():
     check("\x1b[" in tilec("check", WRONG, "--colour=always").err, "--colour=always has colours")
 
 
+def test_imports():
+    """One file on several ways is read once, and a circle through folders is one."""
+    folder = FOLDER / "imports"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "lib.tile").write_text("const W = 4;\n")
+    (folder / "link.tile").symlink_to("lib.tile")
+    (folder / "linked").symlink_to("sub")
+    kernel = "kernel k(x: f32[n]) -> out: f32[n] { for t in tile(n) { out[t] = x[t] * W; } }\n"
+    ways = ("lib.tile", "./lib.tile", "sub/../lib.tile", "link.tile", "linked/../lib.tile", str(folder / "lib.tile"))
+    (folder / "all.tile").write_text("".join(f'import "{way}";\n' for way in ways) + kernel)
+    expect(["check", folder / "all.tile"], 0)
+    (folder / "other.tile").write_text("const W = 5;\n")
+    (folder / "two.tile").write_text('import "lib.tile";\nimport "other.tile";\n' + kernel)
+    expect(["check", folder / "two.tile"], 1, err=["error[E0202]"])
+    (folder / "round.tile").write_text('import "sub/back.tile";\n' + kernel)
+    (folder / "sub" / "back.tile").write_text('import "../linked/../round.tile";\n')
+    result = expect(["check", folder / "round.tile"], 1, err=["error[E0117]"])
+    check("E0107" not in result.err, "a circle through folders is shown as one")
+
+
 def test_emit():
     result = expect(["emit", TWO, "--kernel", "total"], 0, out=["__global__", "total"])
     check(tilec("emit", TWO, "--kernel", "total", env={"LC_ALL": "de_DE.UTF-8"}).out == result.out, "the same bytes each time")
@@ -408,7 +428,7 @@ def test_completions():
 
 
 def main():
-    tests = [test_help, test_usage, test_check, test_emit, test_config, test_explain, test_doctor, test_compile, test_run, test_checked,
+    tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run, test_checked,
              test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:

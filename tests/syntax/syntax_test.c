@@ -174,7 +174,7 @@ static void test_positions(struct unit *unit)
     const char *line = source_line(&source, 4, &length);
     // A line ends before its line break.
     CHECK(unit, length == 3 && !memcmp(line, "\xc3\xa9x", 3));
-    source = (struct source){"p", "", 0};
+    source = (struct source){.path = "p", .text = ""};
     source_line(&source, 0, &length);
     // An empty source has an empty line.
     CHECK(unit, length == 0);
@@ -340,6 +340,62 @@ static void test_endless_imports(struct unit *unit)
     done(&parsed);
 }
 
+// Files by their paths, relative to the file that asks. `identity` tells links.
+static const struct source *load_by_path(void *data, struct arena *arena, const char *from, const char *path,
+                                         const char **reason)
+{
+    const char *slash = strrchr(from, '/');
+    struct source *source = ARENA_NEW(arena, struct source);
+    source->path = arena_printf(arena, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, path);
+    source->text = data;
+    source->length = strlen(data);
+    if (strstr(path, "link")) source->identity = "1";
+    (void)reason;
+    return source;
+}
+
+static struct parsed parse_paths(const char *text, char *lib)
+{
+    struct parsed parsed = {.arena = arena_new()};
+    diagnostics_init(&parsed.diagnostics, parsed.arena);
+    struct frontend_loader loader = {.load = load_by_path, .data = lib};
+    parsed.file = frontend_parse(parsed.arena, source_of(parsed.arena, "at/a.tile", text, strlen(text)), &loader,
+                                 &parsed.diagnostics);
+    text_add(&parsed.printed, "");
+    for (int i = 0; i < parsed.diagnostics.count; i++)
+        diagnostic_print(&parsed.printed, &parsed.diagnostics.items[i], false);
+    return parsed;
+}
+
+// A file is read once on whatever path, so its constant isn't given twice.
+static void test_import_paths(struct unit *unit)
+{
+    static const char *const same[] = {"lib.tile", "./lib.tile", "sub/../lib.tile", ".//.//lib.tile", "../at/lib.tile",
+                                       "sub/deep/../../lib.tile", "sub/./.././lib.tile"};
+    static const char *const others[] = {"../lib.tile", "lib.tile2", "sub/lib.tile", "../../at/lib.tile", "..lib.tile"};
+    char lib[] = "const W = 4;";
+    for (size_t i = 0; i < sizeof same / sizeof *same + sizeof others / sizeof *others; i++) {
+        bool alike = i < sizeof same / sizeof *same;
+        const char *path = alike ? same[i] : others[i - sizeof same / sizeof *same];
+        struct arena *arena = arena_new();
+        struct parsed parsed = parse_paths(arena_printf(arena, "import \"lib.tile\"; import \"%s\";", path), lib);
+        bool ok = frontend_check_file(parsed.arena, parsed.file, &parsed.diagnostics);
+        // One path for one file.
+        CHECK(unit, ok == alike && has_code(&parsed, "E0202") == !alike);
+        done(&parsed);
+        arena_free(arena);
+    }
+    struct parsed parsed = parse_paths("import \"link1\"; import \"link2\";", lib);
+    // What a loader says is one file is one.
+    CHECK(unit, frontend_check_file(parsed.arena, parsed.file, &parsed.diagnostics));
+    done(&parsed);
+    char back[] = "import \"../at/lib.tile\";";
+    parsed = parse_paths("import \"lib.tile\";", back);
+    // A circle through folders is one.
+    CHECK(unit, has_code(&parsed, "E0117") && parsed.diagnostics.count == 1);
+    done(&parsed);
+}
+
 static void test_signature(struct unit *unit)
 {
     struct memory_file files[] = {{"lib", "const W = 4;"}, {NULL, NULL}};
@@ -445,6 +501,7 @@ static const struct unit_test tests[] = {
     {"wide, not deep", test_width},
     {"imports", test_imports},
     {"imports without end", test_endless_imports},
+    {"paths of imports", test_import_paths},
     {"signatures", test_signature},
     {"every code has an explanation with examples", test_codes},
 };
