@@ -163,6 +163,8 @@ const char *check_text(struct checker *checker, struct span span);  // of the so
 const char *check_printf(struct checker *checker, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *check_axes_text(struct checker *checker, axes_t axes);  // "`tb` and `tk`"
 const char *check_axes_list(struct checker *checker, axes_t axes);  // "tb, tk"
+// `expr` reduced by `name`, with a reduction by the same name that it is merged into it: "sum[tb, tk](v)".
+const char *check_reduced_text(struct checker *checker, const char *name, axes_t axes, const struct ast_expr *expr);
 const char *check_type_text(struct checker *checker, const struct operand *operand);  // "an i64", "a floating literal"
 void check_line(struct checker *checker, struct span span);         // sets the builder's line
 // The closest of the candidates offered, or NULL. Begin with zeroes.

@@ -2,6 +2,7 @@
 // Expressions. In: a tree. Out: an operand, with the IR that computes it appended to the builder's region.
 // The one idea: arithmetic computes in i64, f32 or f64 and choices keep the wider type, so every operation first finds
 // the kind its operands share, then the type, and casts each operand to it; literals simply become constants of it.
+#include <math.h>
 #include <string.h>
 
 #include "frontend/check.h"
@@ -151,10 +152,17 @@ enum ir_type check_wider_type(int count, const struct operand *operands, enum ki
     return type != TYPE_NONE ? type : kind == KIND_FLOAT ? TYPE_F32 : kind == KIND_INTEGER ? TYPE_I64 : TYPE_BOOL;
 }
 
+static struct ir_value *floating_constant(struct checker *checker, enum ir_type type, const struct operand *literal) {
+    double number = literal->kind == OPERAND_FLOAT ? literal->number : (double)literal->integer;
+    if (isfinite(number) && isinf(ir_round_to(type, number)))
+        check_warning(checker, "W0605", literal->span, "%g doesn't fit in %s: it becomes %sinf", number, ir_type_name(type),
+                      number < 0 ? "-" : "")->help = "take a wider type";
+    return ir_number(&checker->builder, type, number);
+}
+
 static struct ir_value *constant(struct checker *checker, enum ir_type type, const struct operand *literal) {
     if (ir_type_is_float(type))
-        return ir_number(&checker->builder, type,
-                         literal->kind == OPERAND_FLOAT ? literal->number : (double)literal->integer);
+        return floating_constant(checker, type, literal);
     if (type != TYPE_BOOL && ir_wrap_to(type, literal->integer) != literal->integer) {
         struct diagnostic *entry =
             check_warning(checker, "W0605", literal->span, "%lld doesn't fit in %s: it becomes %lld",

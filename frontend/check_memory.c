@@ -52,7 +52,15 @@ static bool same_place(const struct memory *memory, const struct ir_op *a, const
 
 // ---------------------------------------------------------------------------------------------- complaints
 
-// Whether the load is written as the place that is stored to: then it stands in another inner loop.
+static const struct ir_op *loop_around(const struct ir_op *op) {
+    const struct ir_op *loop = op->parent->owner;
+    while (loop && loop->code != OP_FOR && loop->code != OP_RANGE)
+        loop = loop->parent->owner;
+    return loop;
+}
+
+// Whether the load is written as the place that is stored to: then it stands in another inner loop, or the index was
+// made of a variable that has changed since.
 static bool is_written_alike(const struct ir_op *load, const struct ir_op *store) {
     size_t length = load->span.end - load->span.begin;
     if (!load->span.source || load->span.source != store->span.source || length > store->span.end - store->span.begin)
@@ -64,9 +72,13 @@ static bool is_written_alike(const struct ir_op *load, const struct ir_op *store
 static void report_other_index(const struct memory *memory, const struct ir_op *load, const struct ir_op *store) {
     const char *name = memory->checker->kernel->params[load->param].name;
     struct diagnostic *entry;
-    if (is_written_alike(load, store))
+    if (is_written_alike(load, store) && loop_around(load) != loop_around(store))
         entry = check_error(memory->checker, "E0502", load->span,
                             "`%s` is stored to in another inner loop, and points of different loops don't see each other's stores", name);
+    else if (is_written_alike(load, store))
+        entry = check_error(memory->checker, "E0502", load->span,
+                            "`%s` is another place here than where this loop stores to `%s`: the index has changed in "
+                            "between", check_text(memory->checker, load->span), name);
     else
         entry = check_error(memory->checker, "E0502", load->span,
                             "this loop stores to `%s`, and loads it here from another place than it stores to", name);

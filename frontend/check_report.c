@@ -116,6 +116,26 @@ const char *check_axes_text(struct checker *checker, axes_t axes) {
     return text;
 }
 
+static bool has_axis_named(const struct checker *checker, axes_t axes, const char *name) {
+    for (int axis = 0; axis < checker->kernel->axis_count; axis++) {
+        if ((axes & AXIS_BIT(axis)) && !strcmp(checker->kernel->axes[axis].name, name))
+            return true;
+    }
+    return false;
+}
+
+const char *check_reduced_text(struct checker *checker, const char *name, axes_t axes, const struct ast_expr *expr) {
+    const char *list = check_axes_list(checker, axes);
+    for (; expr->kind == EXPR_REDUCTION && !strcmp(expr->name.text, name) && expr->args.count == 1; expr = expr->args.items[0]) {
+        for (int i = 0; i < expr->over.count; i++) {
+            const struct ast_expr *over = expr->over.items[i];
+            if (over->kind == EXPR_NAME && !has_axis_named(checker, axes, over->name.text))
+                list = check_printf(checker, "%s, %s", list, over->name.text);
+        }
+    }
+    return check_printf(checker, "%s[%s](%s)", name, list, check_text(checker, expr->span));
+}
+
 const char *check_type_text(struct checker *checker, const struct operand *operand) {
     switch (operand->kind) {
     case OPERAND_BOOL:

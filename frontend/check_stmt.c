@@ -61,15 +61,15 @@ static bool check_var_parents(struct checker *checker, const struct ast_stmt *st
 }
 
 // An axis of the value that the variable isn't on.
-static bool check_fits(struct checker *checker, const struct operand *operand, axes_t axes, struct ast_name name) {
+static bool check_fits(struct checker *checker, const struct ast_expr *expr, const struct operand *operand, axes_t axes,
+                       struct ast_name name) {
     axes_t extra = operand_axes(operand) & ~axes;
     if (!extra)
         return true;
     struct diagnostic *entry = check_error(checker, "E0409", operand->span, "`%s` is not on %s, but this value is", name.text,
                                            check_axes_text(checker, extra));
-    entry->help = check_printf(checker, "reduce it first, `sum[%s](%s)`, or declare `%s` on %s as well",
-                               check_axes_list(checker, extra), check_text(checker, operand->span), name.text,
-                               check_axes_text(checker, extra));
+    entry->help = check_printf(checker, "reduce it first, `%s`, or declare `%s` on %s as well",
+                               check_reduced_text(checker, "sum", extra, expr), name.text, check_axes_text(checker, extra));
     return false;
 }
 
@@ -81,7 +81,7 @@ static void check_var(struct checker *checker, const struct ast_stmt *stmt) {
     struct operand operand = check_expr(checker, stmt->value);
     checker->builder.span = stmt->value->span;
     struct ir_value *value = NULL;
-    if (good && operand.kind != OPERAND_ERROR && check_fits(checker, &operand, axes, stmt->name))
+    if (good && operand.kind != OPERAND_ERROR && check_fits(checker, stmt->value, &operand, axes, stmt->name))
         value = check_stored(checker, &operand, type, check_printf(checker, "`%s`", stmt->name.text));
     struct symbol *symbol = scope_declare(checker, SYMBOL_VAR, stmt->name);
     symbol->type = type;
@@ -102,7 +102,8 @@ static const enum ast_operator assign_operators[] = {
 
 static void assign_var(struct checker *checker, const struct ast_stmt *stmt, struct symbol *symbol) {
     struct operand operand = check_expr(checker, stmt->value);
-    if (symbol->broken || operand.kind == OPERAND_ERROR || !check_fits(checker, &operand, symbol->axes, symbol->name))
+    if (symbol->broken || operand.kind == OPERAND_ERROR
+        || !check_fits(checker, stmt->value, &operand, symbol->axes, symbol->name))
         return;
     checker->builder.span = stmt->span;
     if (stmt->assign != ASSIGN_SET) {
@@ -172,16 +173,37 @@ static bool check_storable(struct checker *checker, const struct symbol *tensor,
     return false;
 }
 
+// How a value on `extra` gets into a place on none of them. Over a loop's axis a reduction covers one tile only.
+static const char *reduce_help(struct checker *checker, const struct ast_stmt *stmt, const struct operand *operand,
+                               axes_t extra) {
+    const char *sum = check_reduced_text(checker, "sum", extra, stmt->value), *axes = check_axes_text(checker, extra);
+    int outermost = -1;
+    bool has_rows = false;  // the value stays on an axis whose rows one of them is
+    for (int axis = checker->kernel->axis_count - 1; axis >= 0; axis--) {
+        const struct ir_axis *entry = &checker->kernel->axes[axis];
+        if ((extra & AXIS_BIT(axis)) && axis_has_many_points(checker, axis))
+            outermost = axis;
+        has_rows = has_rows || ((operand->value->axes & ~extra & AXIS_BIT(axis)) && (entry->parents & extra));
+    }
+    if (has_rows)
+        return check_printf(checker, "name %s in the index", axes);
+    if (outermost < 0)
+        return check_printf(checker, "reduce it first, as `%s`, or name %s in the index", sum, axes);
+    const struct ir_op *loop = checker->kernel->axes[outermost].loop;
+    const char *room = loop->parent == checker->kernel->body ? ", in `for one in tile(1) { … }`" : "";
+    return check_printf(checker, "name %s in the index; or add up in a `var` declared before the loop over `%s`%s, "
+                                 "`total += %s;`, and store that behind it",
+                        axes, checker->kernel->axes[outermost].name, room, sum);
+}
+
 static bool check_stored_axes(struct checker *checker, const struct ast_stmt *stmt, const struct operand *operand,
                               axes_t names) {
     axes_t extra = operand->kind == OPERAND_VALUE ? operand->names & ~names : 0;
     if (!extra)
         return true;
-    const char *text = check_text(checker, stmt->value->span), *axes = check_axes_list(checker, extra);
     struct diagnostic *entry = check_error(checker, "E0408", stmt->span, "the value differs along %s, which the index of `%s` doesn't name",
                                            check_axes_text(checker, extra), stmt->place->name.text);
-    entry->help = check_printf(checker, "reduce it first, as `sum[%s](%s)`, or name %s in the index", axes, text,
-                               check_axes_text(checker, extra));
+    entry->help = reduce_help(checker, stmt, operand, extra);
     return false;
 }
 
@@ -245,8 +267,10 @@ static bool check_atomic_target(struct checker *checker, const struct ast_expr *
         entry->help = check_printf(checker, "say what it holds at first: `%s: … = 0`", param->name);
         return false;
     }
-    if (param->type == TYPE_BOOL) {
-        check_error(checker, "E0207", place->span, "atomics are for numbers, and `%s` holds bools", param->name);
+    if (ir_type_bytes(param->type) < 2) {
+        const char *type = ir_type_name(param->type);
+        check_error(checker, "E0207", place->span, "there are no atomics on %s, which `%s` holds", type, param->name)->help =
+            "combine into a tensor of i32, i64 or a floating type";
         return false;
     }
     return true;

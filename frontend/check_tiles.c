@@ -1,197 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of "Tiles and results". In: a kernel's IR. Out: complaints about results that would depend on the cut.
-// The one idea: for every value, four sets of axes say how it depends on the cut of their loops: it reduces or scans
-// over the present tile, it names the tile openly (begin, end, id), or it holds what earlier tiles left in a variable.
-// They flow along operands, and through loops and branches until nothing changes any more.
+// The rules of "Tiles and results" for assignments. In: a kernel's IR. Out: complaints about variables whose final values
+// would depend on the cut.
+// The one idea: in a loop a variable combines what it held with a reduction of the present tile, by one operation.
 #include <string.h>
 
-#include "frontend/check.h"
-
-struct facts {
-    axes_t reduced;  // covers the present tile: a reduction, scan or dot over the axis
-    axes_t scanned;  // a scan along it
-    axes_t exposed;  // its begin, end, size or id
-    axes_t carried;  // a variable that the axis's loop changes
-};
-
-struct rules {
-    struct checker *checker;
-    struct facts *facts;  // by value id
-    int *visited;         // by value id: the number of the last search that came by
-    int searches;
-    bool changed;
-};
-
-// ---------------------------------------------------------------------------------------------- how facts flow
-
-static struct facts joined(struct facts a, struct facts b) {
-    return (struct facts){a.reduced | b.reduced, a.scanned | b.scanned, a.exposed | b.exposed, a.carried | b.carried};
-}
-
-static struct facts without(struct facts facts, axes_t axes) {
-    return (struct facts){facts.reduced & ~axes, facts.scanned & ~axes, facts.exposed & ~axes, facts.carried & ~axes};
-}
-
-static struct facts of(const struct rules *rules, const struct ir_value *value) {
-    return rules->facts[value->id];
-}
-
-static void learn(struct rules *rules, const struct ir_value *value, struct facts facts) {
-    struct facts *known = &rules->facts[value->id], now = joined(*known, facts);
-    rules->changed = rules->changed || memcmp(&now, known, sizeof now) != 0;
-    *known = now;
-}
-
-static void flow_region(struct rules *rules, const struct ir_region *region);
-
-static const struct ir_op *yield_of(const struct ir_region *region) {
-    return region->last && region->last->code == OP_YIELD ? region->last : NULL;
-}
-
-// Bounds show a cut that they were taken from; that they depend on reductions is what those are for.
-static axes_t exposed_by(const struct rules *rules, const struct ir_value *lo, const struct ir_value *hi) {
-    return (lo ? of(rules, lo).exposed : 0) | (hi ? of(rules, hi).exposed : 0);
-}
-
-// `before`: arguments of the body in front of the carried ones.
-static void flow_loop(struct rules *rules, const struct ir_op *op, axes_t axis, int before) {
-    const struct ir_region *body = op->regions[0];
-    axes_t exposed = exposed_by(rules, op->operands[0], op->operands[1]);
-    for (int i = 0; i < before; i++)
-        learn(rules, body->args[i], (struct facts){.exposed = exposed});
-    for (int r = op->region_count - 1; r >= 0; r--) {
-        for (int i = 0; i < op->result_count; i++) {
-            struct facts in = of(rules, op->operands[2 + i]);
-            in.carried |= axis;
-            learn(rules, op->regions[r]->args[(r == 0 ? before : 0) + i], in);
-        }
-        flow_region(rules, op->regions[r]);
-    }
-    const struct ir_op *yield = yield_of(body);
-    for (int i = 0; i < op->result_count && yield; i++) {
-        struct facts out = without(of(rules, yield->operands[i]), axis);
-        out.exposed |= exposed;
-        struct facts again = out;
-        again.carried |= axis;
-        for (int r = 0; r < op->region_count; r++)
-            learn(rules, op->regions[r]->args[(r == 0 ? before : 0) + i], again);
-        learn(rules, op->results[i], joined(out, of(rules, op->operands[2 + i])));
-    }
-}
-
-static void flow_branch(struct rules *rules, const struct ir_op *op) {
-    const struct ir_op *yields[2] = {yield_of(op->regions[0]), yield_of(op->regions[1])};
-    for (int i = 0; i < op->result_count; i++)
-        learn(rules, op->regions[0]->args[i], of(rules, op->operands[1 + i]));
-    flow_region(rules, op->regions[0]);
-    for (int i = 0; i < op->result_count && yields[0]; i++)
-        learn(rules, op->regions[1]->args[i], joined(of(rules, op->operands[1 + i]), of(rules, yields[0]->operands[i])));
-    flow_region(rules, op->regions[1]);
-    for (int i = 0; i < op->result_count && yields[1]; i++)
-        learn(rules, op->results[i], joined(of(rules, op->regions[1]->args[i]), of(rules, yields[1]->operands[i])));
-}
-
-static axes_t loops_of(const struct rules *rules, axes_t axes) {
-    axes_t loops = 0;
-    for (int axis = 0; axis < rules->checker->kernel->axis_count; axis++) {
-        if ((axes & AXIS_BIT(axis)) && axis_has_many_points(rules->checker, axis))
-            loops |= AXIS_BIT(axis);
-    }
-    return loops;
-}
-
-// What the bounds of these axes show.
-static axes_t exposed_axes(const struct rules *rules, axes_t axes) {
-    axes_t exposed = 0;
-    for (int axis = 0; axis < rules->checker->kernel->axis_count; axis++) {
-        const struct ir_axis *entry = &rules->checker->kernel->axes[axis];
-        if (axes & AXIS_BIT(axis))
-            exposed |= exposed_by(rules, entry->lo, entry->hi);
-    }
-    return exposed;
-}
-
-static void flow_plain(struct rules *rules, const struct ir_op *op) {
-    struct facts facts = {0};
-    // Where an assignment happened, the variable holds the new value and nothing of the old one.
-    for (int i = op->code == OP_UPDATE ? 1 : 0; i < op->operand_count; i++)
-        facts = joined(facts, of(rules, op->operands[i]));
-    if (op->code == OP_REDUCE || op->code == OP_DOT || op->code == OP_SCAN) {
-        facts.reduced |= loops_of(rules, op->over);
-        facts.exposed |= exposed_axes(rules, op->over);
-    }
-    if (op->code == OP_INDEX)
-        facts.exposed |= exposed_axes(rules, AXIS_BIT(op->axis));
-    if (op->code == OP_SCAN)
-        facts.scanned |= op->over;
-    if (op->code == OP_BEGIN || op->code == OP_END || op->code == OP_ID || op->code == OP_SIZE)
-        facts.exposed |= AXIS_BIT(op->axis);
-    for (int i = 0; i < op->result_count; i++)
-        learn(rules, op->results[i], facts);
-}
-
-static void flow_region(struct rules *rules, const struct ir_region *region) {
-    for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_FOR)
-            flow_loop(rules, op, AXIS_BIT(op->axis), 0);
-        else if (op->code == OP_RANGE)
-            flow_loop(rules, op, 0, 1);
-        else if (op->code == OP_IF)
-            flow_branch(rules, op);
-        else
-            flow_plain(rules, op);
-    }
-}
+#include "frontend/check_tiles.h"
 
 // ---------------------------------------------------------------------------------------------- assignments
-
-// Whether `value` is computed from `wanted`: a walk along operands with a stack of its own, for chains may be long.
-struct search {
-    struct rules *rules;
-    const struct ir_value **stack;
-    int depth, capacity;
-};
-
-static void search_push(struct search *search, const struct ir_value *value) {
-    if (search->rules->visited[value->id] == search->rules->searches)
-        return;
-    search->rules->visited[value->id] = search->rules->searches;
-    ARENA_PUSH(search->rules->checker->kernel->arena, search->stack, search->depth, search->capacity, value);
-}
-
-// An argument or a result of an operation with regions: what is carried in, and what the regions yield.
-static void push_carried(struct search *search, const struct ir_value *value) {
-    const struct ir_op *op = value->def;
-    int first = op->code == OP_IF ? 1 : 2;
-    int index = value->index - (value->region && op->code == OP_RANGE ? 1 : 0);
-    if (index < 0)
-        return;
-    if (first + index < op->operand_count)
-        search_push(search, op->operands[first + index]);
-    for (int r = 0; r < op->region_count; r++) {
-        const struct ir_op *yield = op->code == OP_FOR && r == 1 ? NULL : yield_of(op->regions[r]);
-        if (yield && index < yield->operand_count)
-            search_push(search, yield->operands[index]);
-    }
-}
-
-static bool depends_on(struct rules *rules, const struct ir_value *value, const struct ir_value *wanted) {
-    struct search search = {.rules = rules};
-    rules->searches++;
-    search_push(&search, value);
-    while (search.depth) {
-        const struct ir_value *next = search.stack[--search.depth];
-        if (next == wanted)
-            return true;
-        if (next->region || next->def->region_count) {
-            push_carried(&search, next);
-            continue;
-        }
-        for (int i = next->def->code == OP_UPDATE ? 1 : 0; i < next->def->operand_count; i++)
-            search_push(&search, next->def->operands[i]);
-    }
-    return false;
-}
 
 // What the variable holds when a tile begins: the loop's argument of its name, which no inner name hides.
 static const struct ir_value *carried_argument(const struct ir_op *loop, const char *name) {
@@ -203,26 +18,17 @@ static const struct ir_value *carried_argument(const struct ir_op *loop, const c
     return NULL;
 }
 
-static const struct ir_value *without_cast(const struct ir_value *value) {
-    while (!value->region && value->def->code == OP_CAST)
-        value = value->def->operands[0];
-    return value;
-}
-
-enum { CHAIN_LONGEST = 16 };  // operations in a row that a rule looks through
-
 // min, max, && and || of the old value with something that is the same in each tile may be done any number of times.
 static bool is_idempotent(const struct rules *rules, const struct ir_value *value, const struct ir_value *old, axes_t axis,
                           int longest) {
     value = without_cast(value);
     if (value->region || longest == 0)
         return value == old;
-    enum ir_opcode code = value->def->code;
-    if (code != OP_MIN && code != OP_MAX && code != OP_LAND && code != OP_LOR && code != OP_AND && code != OP_OR)
+    if (!is_idempotent_code(value->def->code))
         return value == old;
     for (int i = 0; i < 2; i++) {
         const struct ir_value *side = value->def->operands[i];
-        if ((of(rules, side).carried & axis) && !is_idempotent(rules, side, old, axis, longest - 1))
+        if ((facts_of(rules, side).carried & axis) && !is_idempotent(rules, side, old, axis, longest - 1))
             return false;
     }
     return true;
@@ -253,7 +59,7 @@ static enum ir_reduction matching(enum ir_opcode code) {
 
 // Which factor of a product or quotient holds the reduction, if just one can: -1 if none.
 static int reduced_factor(const struct rules *rules, const struct ir_op *op, axes_t axis) {
-    const struct facts a = of(rules, op->operands[0]), b = of(rules, op->operands[1]);
+    const struct facts a = facts_of(rules, op->operands[0]), b = facts_of(rules, op->operands[1]);
     if ((a.carried | b.carried) & axis || !((a.reduced ^ b.reduced) & axis))
         return -1;
     if (a.reduced & axis)
@@ -286,7 +92,7 @@ static const struct ir_op *mixed_reduction(const struct rules *rules, const stru
         return NULL;
     const struct ir_op *op = value->def;
     for (int i = 0; i < 2; i++) {
-        if (!(of(rules, op->operands[1 - i]).carried & axis) || (of(rules, op->operands[i]).carried & axis))
+        if (!(facts_of(rules, op->operands[1 - i]).carried & axis) || (facts_of(rules, op->operands[i]).carried & axis))
             continue;
         const struct ir_op *reduction = plain_reduction(rules, op->operands[i], axis);
         enum ir_reduction found = !reduction ? RED_COUNT : reduction->code == OP_DOT ? RED_SUM : reduction->reduction;
@@ -298,24 +104,50 @@ static const struct ir_op *mixed_reduction(const struct rules *rules, const stru
     return NULL;
 }
 
+// reduction - v or reduction / v: from tile to tile the variable would change sides.
+static bool is_turned_over(const struct rules *rules, const struct assignment *assignment, axes_t axis) {
+    const struct ir_value *value = without_cast(assignment->update->operands[1]);
+    if (value->region || (value->def->code != OP_SUB && value->def->code != OP_DIV))
+        return false;
+    const struct ir_value *right = without_cast(value->def->operands[1]);
+    bool variable = right->region || right->def->region_count || right->def->code == OP_UPDATE;
+    bool is_old = variable && right->name && !strcmp(right->name, assignment->name);
+    return is_old && (facts_of(rules, right).carried & axis)
+        && !(facts_of(rules, value->def->operands[0]).carried & axis);
+}
+
 // ---------------------------------------------------------------------------------------------- complaints about assignments
 
 static const char *reduction_word(const struct ir_op *op) {
     return op->code == OP_DOT ? "dot" : ir_reduction_name(op->reduction);
 }
 
+// All loops of many points that carry the variable, with the parents that it isn't on.
+static axes_t axes_to_reduce(const struct checker *checker, const struct assignment *assignment) {
+    axes_t axes = 0, on = assignment->update->results[0]->axes;
+    for (const struct ir_op *owner = assignment->update->parent->owner; owner; owner = owner->parent->owner) {
+        bool many = owner->code == OP_FOR && carried_argument(owner, assignment->name)
+                 && axis_has_many_points(checker, owner->axis);
+        if (many)
+            axes |= AXIS_BIT(owner->axis) | checker->kernel->axes[owner->axis].parents;
+    }
+    return axes & ~on;
+}
+
 static void report_once_per_tile(struct checker *checker, const struct assignment *assignment, int axis) {
     const struct ast_stmt *stmt = assignment->stmt;
     const char *name = assignment->name, *loop = checker->kernel->axes[axis].name;
-    const char *text = check_text(checker, stmt->span), *value = check_text(checker, stmt->value->span);
+    const char *text = check_text(checker, stmt->span);
+    axes_t axes = axes_to_reduce(checker, assignment);
     struct diagnostic *entry =
         check_error(checker, "E0401", stmt->span, "this happens once for each tile of `%s`, and how many those are is not the program's", loop);
     if (stmt->assign == ASSIGN_ADD || stmt->assign == ASSIGN_SUB)
-        entry->help = check_printf(checker, "once for each point: `%s %s sum[%s](%s);`; once for each row: `%s` behind the loop", name,
-                                   stmt->assign == ASSIGN_ADD ? "+=" : "-=", loop, value, text);
+        entry->help = check_printf(checker, "once for each point: `%s %s %s;`; once for each row: `%s` behind the loop", name,
+                                   stmt->assign == ASSIGN_ADD ? "+=" : "-=",
+                                   check_reduced_text(checker, "sum", axes, stmt->value), text);
     else if (stmt->assign == ASSIGN_MUL)
-        entry->help = check_printf(checker, "once for each point: `%s *= prod[%s](%s);`; once for each row: `%s` behind the loop", name,
-                                   loop, value, text);
+        entry->help = check_printf(checker, "once for each point: `%s *= %s;`; once for each row: `%s` behind the loop", name,
+                                   check_reduced_text(checker, "prod", axes, stmt->value), text);
     else
         entry->help = check_printf(checker, "combine `%s` with a reduction over `%s`, or put this behind the loop", name, loop);
 }
@@ -362,14 +194,17 @@ static void report_mixed(struct checker *checker, const struct assignment *assig
                                    !strcmp(found, "sum") ? check_printf(checker, ", or `%s += sum[%s](…);`", name, loop) : "");
 }
 
-// Conditions between the assignment and the loop.
-static struct facts condition_facts(const struct rules *rules, const struct ir_op *op, const struct ir_op *loop) {
-    struct facts facts = {0};
-    for (const struct ir_op *owner = op->parent->owner; owner && owner != loop; owner = owner->parent->owner) {
-        if (owner->code == OP_IF && owner->operand_count)
-            facts = joined(facts, of(rules, owner->operands[0]));
-    }
-    return facts;
+static void report_turned_over(struct checker *checker, const struct assignment *assignment, int axis) {
+    const char *loop = checker->kernel->axes[axis].name, *name = assignment->name;
+    const struct ir_op *op = without_cast(assignment->update->operands[1])->def;
+    struct diagnostic *entry =
+        check_error(checker, "E0404", assignment->stmt->span,
+                    "`%s` stands on the right of `%s`, so it changes sides with every tile of `%s`", name,
+                    ir_ops[op->code].source, loop);
+    entry->help = check_printf(checker,
+                               "join tiles by one operation, `%s %s= %s[%s](…);`, and turn round behind the loop what "
+                               "that comes to",
+                               name, ir_ops[op->code].source, ir_reduction_name(matching(op->code)), loop);
 }
 
 static void check_assignment_in(struct rules *rules, const struct assignment *assignment, const struct ir_op *loop) {
@@ -378,8 +213,9 @@ static void check_assignment_in(struct rules *rules, const struct assignment *as
     const struct ir_value *old = carried_argument(loop, assignment->name), *value = assignment->update->operands[1];
     if (!old || !axis_has_many_points(checker, loop->axis))
         return;
-    struct facts facts = of(rules, value), condition = condition_facts(rules, assignment->update, loop);
+    struct facts facts = facts_of(rules, value), condition = facts_of_conditions(rules, assignment->update, loop);
     bool tiled = (facts.reduced | facts.exposed | condition.reduced | condition.exposed) & axis;
+    bool told_apart = (condition.reduced | condition.carried | facts.exposed | condition.exposed) & axis;
     enum ir_opcode with;
     const struct ir_op *mixed;
     if (!tiled) {
@@ -387,6 +223,8 @@ static void check_assignment_in(struct rules *rules, const struct assignment *as
             report_once_per_tile(checker, assignment, loop->axis);
     } else if ((mixed = mixed_reduction(rules, value, axis, &with)) != NULL) {
         report_mixed(checker, assignment, loop->axis, mixed, with);
+    } else if (is_turned_over(rules, assignment, axis) && !told_apart) {
+        report_turned_over(checker, assignment, loop->axis);
     } else if ((facts.reduced & axis) && !((facts.carried | facts.exposed | condition.carried | condition.exposed) & axis)) {
         report_last_tile(checker, assignment, loop->axis);
     }
@@ -397,84 +235,6 @@ static void check_assignment(struct rules *rules, const struct assignment *assig
     for (const struct ir_op *owner = assignment->update->parent->owner; owner; owner = owner->parent->owner) {
         if (owner->code == OP_FOR)
             check_assignment_in(rules, assignment, owner);
-    }
-}
-
-// ---------------------------------------------------------------------------------------------- stores and atomics
-
-static const char *tensor_name(const struct rules *rules, const struct ir_op *op) {
-    return rules->checker->kernel->params[op->param].name;
-}
-
-static void report_one_tile(const struct rules *rules, const struct ir_op *op, const struct facts *facts, axes_t bit, const char *axis) {
-    struct diagnostic *entry = check_error(rules->checker, "E0405", op->span,
-                                           "what is stored to `%s` covers one tile of `%s`, not the row", tensor_name(rules, op), axis);
-    if (facts->scanned & bit)
-        entry->help = check_printf(rules->checker, "add what the tiles before came to: `var carry` before the loop, here "
-                                                   "`carry + cumsum[%s](v)`, and then `carry += sum[%s](v);`", axis, axis);
-    else
-        entry->help = check_printf(rules->checker, "reduce into a `var` declared before the loop over `%s`; what needs the whole row "
-                                                   "stands behind it, or in a second loop", axis);
-}
-
-static void report_stale(const struct rules *rules, const struct ir_op *op, const char *axis) {
-    struct diagnostic *entry = check_error(rules->checker, "E0406", op->span,
-                                           "what is stored to `%s` depends on a `var` as it was when the tile of `%s` began",
-                                           tensor_name(rules, op), axis);
-    entry->help = check_printf(rules->checker, "the loop over `%s` changes it: add what the tile holds up to the point, as `carry + "
-                                               "cumsum[%s](v)`; or store in a second loop; or use `%s.begin` openly", axis, axis, axis);
-}
-
-static struct facts access_facts(const struct rules *rules, const struct ir_op *op, axes_t *axes) {
-    struct facts facts = {0};
-    for (int i = 0; i < op->operand_count; i++) {
-        facts = joined(facts, of(rules, op->operands[i]));
-        *axes |= op->operands[i]->axes;
-    }
-    return facts;
-}
-
-static void check_atomic_in(const struct rules *rules, const struct ir_op *op, const struct ir_op *loop, const struct facts *facts,
-                            axes_t axes) {
-    axes_t bit = AXIS_BIT(loop->axis);
-    const char *axis = rules->checker->kernel->axes[loop->axis].name;
-    if (axes & bit) {
-        if ((facts->carried & bit) && !((facts->scanned | facts->exposed) & bit))
-            report_stale(rules, op, axis);
-        return;
-    }
-    // A maximum or minimum of the same value may be taken any number of times.
-    if (((facts->reduced | facts->exposed) & bit) || (op->reduction != RED_SUM && !(facts->carried & bit)))
-        return;
-    struct diagnostic *entry = check_error(rules->checker, "E0402", op->span,
-                                           "this adds once for each tile of `%s`, and how many those are is not the program's", axis);
-    entry->help = check_printf(rules->checker, "neither place nor value is on `%s`: add once for each point, `sum[%s](…)`, or put it "
-                                               "outside the loop", axis, axis);
-}
-
-static void check_access_rules(const struct rules *rules, const struct ir_op *op) {
-    axes_t axes = 0;
-    struct facts facts = access_facts(rules, op, &axes);
-    for (const struct ir_op *loop = op->parent->owner; loop; loop = loop->parent->owner) {
-        if (loop->code != OP_FOR || !axis_has_many_points(rules->checker, loop->axis))
-            continue;
-        axes_t bit = AXIS_BIT(loop->axis);
-        const char *axis = rules->checker->kernel->axes[loop->axis].name;
-        if (op->code == OP_ATOMIC)
-            check_atomic_in(rules, op, loop, &facts, axes);
-        else if ((facts.reduced & bit) && !((facts.carried | facts.exposed) & bit))
-            report_one_tile(rules, op, &facts, bit, axis);
-        else if ((axes & facts.carried & bit) && !((facts.scanned | facts.exposed) & bit))
-            report_stale(rules, op, axis);
-    }
-}
-
-static void check_accesses(const struct rules *rules, const struct ir_region *region) {
-    for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_STORE || op->code == OP_ATOMIC)
-            check_access_rules(rules, op);
-        for (int r = 0; r < op->region_count; r++)
-            check_accesses(rules, op->regions[r]);
     }
 }
 
@@ -491,25 +251,27 @@ bool axis_has_many_points(const struct checker *checker, int axis) {
     return __builtin_sub_overflow(hi->integer, lo->integer, &points) || points > 1;
 }
 
-// An index made of a tile's begin or id tells tiles apart openly.
-static void name_exposed(const struct rules *rules, struct store *store) {
-    for (int i = 0; i < rules->checker->kernel->params[store->op->param].rank; i++)
-        store->names |= of(rules, store->op->operands[i]).exposed;
-}
-
 enum { ERRORS_ENOUGH = 200 };  // who has so many knows what to do
 
-void check_tile_rules(struct checker *checker) {
-    struct rules rules = {.checker = checker, .changed = true};
-    rules.facts = ARENA_ARRAY(checker->kernel->arena, struct facts, checker->kernel->value_count + 1);
-    rules.visited = ARENA_ARRAY(checker->kernel->arena, int, checker->kernel->value_count + 1);
-    while (rules.changed) {
-        rules.changed = false;
-        flow_region(&rules, checker->kernel->body);
+static void note_loads(const struct rules *rules, const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_LOAD)
+            rules->loaded[op->param] = true;
+        for (int r = 0; r < op->region_count; r++)
+            note_loads(rules, op->regions[r]);
     }
+}
+
+void check_tile_rules(struct checker *checker) {
+    struct arena *arena = checker->kernel->arena;
+    struct rules rules = {.checker = checker};
+    rules.facts = ARENA_ARRAY(arena, struct facts, checker->kernel->value_count + 1);
+    rules.visited = ARENA_ARRAY(arena, int, checker->kernel->value_count + 1);
+    rules.opened = ARENA_ARRAY(arena, int, checker->kernel->param_count + 1);
+    rules.loaded = ARENA_ARRAY(arena, bool, checker->kernel->param_count + 1);
+    note_loads(&rules, checker->kernel->body);
+    find_facts(&rules);
     for (int i = 0; i < checker->assignment_count && checker->diagnostics->errors - checker->errors < ERRORS_ENOUGH; i++)
         check_assignment(&rules, &checker->assignments[i]);
-    check_accesses(&rules, checker->kernel->body);
-    for (int i = 0; i < checker->store_count; i++)
-        name_exposed(&rules, &checker->stores[i]);
+    check_access_rules(&rules);
 }
