@@ -185,19 +185,19 @@ static bool knows_rows(const tilec_bound *bound, const struct tilec_argument *ar
 }
 
 static struct status resolve(struct arena *arena, const tilec_bound *bound, const struct call *call, const tilec_device *device,
-                             struct cache_session *session, struct config **config)
+                             const char *path, struct cache_session *session, struct config **config)
 {
     struct resolved resolved;
     const struct resolve_request request = {
         .kernel = bound->kernel->ir, .bindings = &call->bindings, .tensors = call->tensors, .cuda = device->kind == DEVICE_CUDA,
-        .ordinal = device->cuda ? device->cuda->ordinal : 0, .session = session};
+        .ordinal = device->cuda ? device->cuda->ordinal : 0, .path = path, .session = session};
     struct status status = resolve_config(arena, &request, &resolved);
     *config = status.ok ? resolved.config : NULL;
     return status;
 }
 
 static tilec_result look_up(const tilec_bound *bound, tilec_config *made, const struct tilec_argument *arguments, tilec_device *device,
-                            const struct tilec_cache_options *cache, tilec_report *report)
+                            const char *path, const struct tilec_cache_options *cache, tilec_report *report)
 {
     uint64_t words[CALL_WORDS];
     struct call call;
@@ -211,13 +211,13 @@ static tilec_result look_up(const tilec_bound *bound, tilec_config *made, const 
     if (result == TILEC_OK) result = call_read(&call, bound, words, CALL_PARAMS, report);
     if (result != TILEC_OK) return result;
     struct status status = cache_session_begin(made->arena, cache, &session);
-    if (status.ok) status = resolve(made->arena, bound, &call, device, &session, &made->config);
+    if (status.ok) status = resolve(made->arena, bound, &call, device, path, &session, &made->config);
     cache_session_report(&session, report);
     return report_status(report, &status);
 }
 
-tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
-                              const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
+static tilec_result choose(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                           const char *path, const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
 {
     tilec_device *host = NULL;
     tilec_bound *bound = NULL;
@@ -227,13 +227,26 @@ tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const 
     if (result == TILEC_OK && count != bound->param_count)
         result = report_failed(report, "launch.argument", NULL, "kernel %s takes %d arguments, not %d", kernel->ir->name, bound->param_count, count);
     if (result == TILEC_OK) result = tilec_config_default(kernel, NULL, config);
-    if (result == TILEC_OK && device->kind != DEVICE_REFERENCE && knows_rows(bound, arguments)) {
-        result = look_up(bound, *config, arguments, device, cache, report);
+    if (result == TILEC_OK && device->kind != DEVICE_REFERENCE && (path || knows_rows(bound, arguments))) {
+        result = look_up(bound, *config, arguments, device, path, cache, report);
         if (result != TILEC_OK) tilec_config_free(*config), *config = NULL;
     }
     tilec_bound_free(bound);
     tilec_device_free(host);
     return result;
+}
+
+tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                              const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
+{
+    return choose(kernel, device, arguments, count, NULL, cache, report, config);
+}
+
+tilec_result tilec_config_dispatch(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                                   const char *path, const struct tilec_cache_options *cache, tilec_report *report,
+                                   tilec_config **config)
+{
+    return choose(kernel, device, arguments, count, path, cache, report, config);
 }
 
 // ---------------------------------------------------------------------------------------------- files

@@ -282,6 +282,13 @@ const char *tilec_device_target(const tilec_device *device);  // "sm_90", "cpu";
 tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
                               const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config);
 
+// The config that a dispatch file (docs/tuning.md) has for these arguments; a path of a single config gives that one. Only
+// shapes and scalars are looked at. TILEC_NO_CONFIG where the configs weren't timed yet for the value of its key:
+// tilec_run_kernel, with the file as its config, times them.
+tilec_result tilec_config_dispatch(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
+                                   const char *path, const struct tilec_cache_options *cache, tilec_report *report,
+                                   tilec_config **config);
+
 // ------------------------------------------------------------------------------------------------ bound kernels
 
 struct tilec_bind_options {

@@ -196,6 +196,42 @@ static void configs_for_arguments(struct unit *unit)
     session_end(&session);
 }
 
+static bool write_dispatch(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) return false;
+    fprintf(file, "{\"format\": 1, \"key\": \"%s\", \"configs\": [{\"format\": 1}, {\"format\": 1, \"peel\": false}]}\n", key);
+    return fclose(file) == 0;
+}
+
+// A value of the key has to be timed once; from then on its config is known to whoever shares the cache.
+static void configs_by_a_key(struct unit *unit)
+{
+    static const char *const words[] = {"x=randn", "offsets=offsets(const(1))"}, *const dims[] = {"B=3", "M=2", "nnz=4"};
+    struct session session;
+    struct sums sums;
+    char path[] = "/tmp/tilec-dispatch-XXXXXX", key[64];
+    tilec_config *config = NULL;
+    tilec_run *run = NULL;
+    int file = mkstemp(path);
+    snprintf(key, sizeof key, "next_pow2(B) + 0 * %d", (int)getpid());  // one that the cache hasn't got yet
+    begin_sums(unit, &session, &sums, "cpu");
+    CHECK(unit, file >= 0 && close(file) == 0 && write_dispatch(path, key));
+    CHECK_NUMBER(unit, tilec_config_dispatch(session.kernel, session.device, sums.arguments, 3, path, NULL, session.report, &config),
+                 TILEC_NO_CONFIG);
+    const struct tilec_run_options options = {
+        .kernel = "jagged_sum", .argument_count = 2, .arguments = words, .dim_count = 3, .dims = dims, .config = path};
+    CHECK_NUMBER(unit, tilec_run_kernel(session.program, &options, session.report, &run), TILEC_OK);
+    tilec_run_free(run);
+    CHECK_NUMBER(unit, tilec_config_dispatch(session.kernel, session.device, sums.arguments, 3, path, NULL, session.report, &config), TILEC_OK);
+    CHECK(unit, config);
+    tilec_config_free(config);
+    CHECK(unit, write_dispatch(path, "next_pow2(Q)"));
+    CHECK_NUMBER(unit, tilec_config_dispatch(session.kernel, session.device, sums.arguments, 3, path, NULL, session.report, &config), TILEC_WRONG);
+    session_end(&session);
+    unlink(path);
+}
+
 // ---------------------------------------------------------------------------------------------- what can be wrong
 
 static void wrong_tensors(struct unit *unit)
@@ -487,6 +523,7 @@ static const struct unit_test tests[] = {
     {"kernels for arguments", specializations_for_arguments},
     {"full axes", full_axes},
     {"configs for arguments", configs_for_arguments},
+    {"configs by a key", configs_by_a_key},
     {"wrong tensors", wrong_tensors},
     {"wrong shapes", wrong_shapes},
     {"wrong scales", wrong_scales},
