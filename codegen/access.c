@@ -254,6 +254,12 @@ void write_vector_store(struct emitter *emitter, const struct ir_op *op, const c
     emitter->in_vector = false;
 }
 
+void write_quad_store(struct emitter *emitter, const struct ir_op *op, const char *words) {
+    emitter->stored |= (uint64_t)1 << op->param;
+    const char *guard = effect_guard(emitter, op, axes_touched(op));
+    line(emitter, "%s%s(%s, %s);", guard, helper(emitter, "tile_store_quad"), vector_address(emitter, op), words);
+}
+
 // ---------------------------------------------------------------------------------------------- atomics
 
 void write_atomic(struct emitter *emitter, const struct ir_op *op) {

@@ -83,6 +83,7 @@ static void prepare(struct emitter *emitter) {
     note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
     emitter->for_tiles = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
+    emitter->is_rows = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
     emitter->tile_offset = ARENA_ARRAY(arena, int64_t, kernel->value_count + 1);
     emitter->tile_base = ARENA_ARRAY(arena, const char *, kernel->value_count + 1);
     find_tile_values(emitter, kernel->body);

@@ -61,6 +61,7 @@ struct emitter {
     bool *hazards;            // by parameter: loaded and stored in the launch that is being written
     const struct ir_op **last_loads;  // by parameter, in the order of the text; NULL: never loaded
     bool *for_tiles;          // by value id: only the places of staged tiles ask for it
+    bool *is_rows;            // by value id: a product's first operand
     axes_t tile_axes, register_axes;  // of staged tiles; whose positions threads ask for
 
     // Of the function being written
@@ -78,6 +79,8 @@ struct emitter {
     int64_t *tile_offset;                  // by value id: of a staged tile, from its base
     const char **tile_base;                // by value id: where its loop's present tiles are; NULL: the start of all
     int64_t stage_top, stage_bytes;        // of dynamic shared memory: in use here, and at most
+    const char **positions;                // variables of threads' positions: dropped again where nothing needs them
+    int position_count, position_capacity;
     int64_t shared_bytes;
     bool needs_thread, needs_lane, needs_warp;
     const char **param_names, **dim_names;
@@ -98,6 +101,8 @@ void line(struct emitter *emitter, const char *format, ...) __attribute__((forma
 void open_brace(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void close_brace(struct emitter *emitter);
 const char *print(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Takes the declaration of a name that occurs nowhere else, a line of its own, out of the text.
+void drop_unused(struct text *text, const char *name);
 // A name that nothing else in the function has, from `wish`; C's and our own words are evaded.
 const char *unique_name(struct emitter *emitter, const char *wish);
 const char *register_type(enum ir_type type);  // of a value in registers
@@ -149,6 +154,7 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
 void write_store(struct emitter *emitter, const struct ir_op *op);
 void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
 void write_meeting(struct emitter *emitter, const struct ir_op *op);  // ARRIVE, AWAIT
+void write_quad_store(struct emitter *emitter, const struct ir_op *op, const char *words);  // 16 bytes
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
 const char *file_name(const struct ir_kernel *kernel);  // of its source, without folders
 const char *comment_text(struct emitter *emitter, const char *text, size_t length);

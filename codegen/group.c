@@ -366,11 +366,15 @@ static void write_vector_loads(struct emitter *emitter, const struct group *grou
     }
 }
 
-static void write_vector_stores(struct emitter *emitter, const struct group *group) {
+static void write_vector_stores(struct emitter *emitter, const struct group *group, const char *const *words) {
     for (int i = 0; i < group->count; i++)
         if (stores_vectors(emitter, group, group->ops[i])) {
             const struct ir_op *op = group->ops[i];
             const struct ir_value *value = op->operands[emitter->kernel->params[op->param].rank];
+            if (words[i]) {
+                keep_pair(emitter, op, &group->dims, words[i], vector_text(emitter, group, value));
+                continue;
+            }
             write_vector_store(emitter, op, vector_text(emitter, group, value),
                                access_width(emitter, op, &group->dims));
         }
@@ -427,6 +431,10 @@ static void write_loops(struct emitter *emitter, const struct group *group) {
     int depth = group->dims.count, outer = vectors ? depth - 1 : depth;
     if (silent && !vectors)
         return;
+    const char **words = ARENA_ARRAY(emitter->arena, const char *, group->count);
+    for (int i = 0; i < group->count; i++)
+        if (is_quad_store(emitter, group->ops[i], &group->dims))
+            words[i] = declare_quads(emitter, &group->dims);
     open_loops(emitter, &group->dims, 0, outer);
     if (vectors) {
         emitter->vector_axis = group->dims.items[depth - 1].axis;
@@ -439,8 +447,11 @@ static void write_loops(struct emitter *emitter, const struct group *group) {
         close_loops(emitter, depth - outer);
     }
     if (vectors)
-        write_vector_stores(emitter, group);
+        write_vector_stores(emitter, group, words);
     close_loops(emitter, outer);
+    for (int i = 0; i < group->count; i++)
+        if (words[i])
+            write_quads(emitter, group->ops[i], &group->dims, words[i]);
 }
 
 static void write_group(struct emitter *emitter, const struct group *group) {

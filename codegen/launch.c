@@ -47,6 +47,7 @@ static void start_function(struct emitter *emitter) {
     emitter->names = NULL;
     emitter->tensors = emitter->scalars = emitter->dims = emitter->stored = 0;
     emitter->needs_thread = emitter->needs_lane = emitter->needs_warp = false;
+    emitter->position_count = 0;
     emitter->shared_bytes = emitter->stage_top = emitter->stage_bytes = 0;
     emitter->placed = 0;
     memset(emitter->axis_place, 0, sizeof emitter->axis_place);
@@ -119,6 +120,8 @@ static void start_axes(struct emitter *emitter, axes_t axes) {
             if (emitter->cuda && layout->lanes * layout->warps > 1 && !is_only_staged(emitter, a)) {
                 emitter->axis_offset[a] = unique_name(emitter, print(emitter, "%s_t", name));
                 line(emitter, "const int %s = %s;", emitter->axis_offset[a], offset_text(emitter, layout));
+                ARENA_PUSH(emitter->arena, emitter->positions, emitter->position_count, emitter->position_capacity,
+                           emitter->axis_offset[a]);
             }
         }
         if (layout->place == PLACE_FULL)
@@ -441,7 +444,7 @@ static void write_thread(struct emitter *emitter) {
     if (emitter->shared_bytes)
         line(emitter, "__shared__ __align__(16) unsigned char tile_shared[%lld];", (long long)emitter->shared_bytes);
     if (emitter->stage_bytes) {
-        line(emitter, "extern __shared__ __align__(128) unsigned char tile_stage[];");
+        line(emitter, "extern __shared__ __align__(%d) unsigned char tile_stage[];", has_groups(emitter) ? 1024 : 128);
         line(emitter, "const unsigned tiles = %s(tile_stage);", helper(emitter, "tile_address"));
     }
 }
@@ -461,6 +464,8 @@ static void plan_grid(struct emitter *emitter, const struct grid *grid, struct l
 // Puts head and parameters, known only now, in front of the body.
 static void finish_function(struct emitter *emitter, struct text *outer, struct text *body, const char *name,
                             struct launch_kernel *plan) {
+    for (int i = emitter->position_count; i-- > 0;)
+        drop_unused(body, emitter->positions[i]);
     emitter->out = outer;
     emitter->indent = 0;
     struct signature signature = make_signature(emitter, plan);

@@ -5,6 +5,22 @@
 
 #include "codegen/emitter.h"
 
+enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, PANEL_ROW = 128 };
+
+struct tile {
+    int outer, inner;  // axes; memory is contiguous along the inner one
+    int rows, columns;
+    int turned;        // warps: of a tile of rows for groups of warps (wgmma.c), in whose order its rows lie; else 1
+};
+
+struct factors {  // of one mma
+    const struct ir_op *op;
+    int rows, columns, summed;  // axes
+    const char *row, *column, *depth;  // loop variables: pairs of row registers, column registers, steps of 16
+};
+
+// Products are made by groups of four warps (wgmma.c). Their tiles are in panels of 64 elements, which are 128 bytes wide.
+bool has_groups(const struct emitter *emitter);
 bool is_staged(const struct ir_op *op);
 // Notes which values only the places of staged tiles ask for. Once, before anything is written.
 void find_tile_values(struct emitter *emitter, const struct ir_region *region);
@@ -18,5 +34,31 @@ struct ring *start_ring(struct emitter *emitter, const struct ir_op *loop, const
 void turn_ring(struct ring *ring, const char *base);
 bool sums_in_place(const struct emitter *emitter, const struct ir_op *op);
 void write_mma(struct emitter *emitter, const struct ir_op *op);
+
+
+// ------------------------------------------------------------------------------------------ stores (quad.c)
+
+// Whether the store, in a group with these loops, is made of 16 bytes by every thread behind the loops.
+bool is_quad_store(struct emitter *emitter, const struct ir_op *op, const struct dims *dims);
+const char *declare_quads(struct emitter *emitter, const struct dims *dims);  // before the loops; returns the words' name
+void keep_pair(struct emitter *emitter, const struct ir_op *op, const struct dims *dims, const char *words, const char *pair);
+void write_quads(struct emitter *emitter, const struct ir_op *op, const struct dims *dims, const char *words);
+
+// ------------------------------------------------------------------------------------------ shared by the files
+
+void open_count(struct emitter *emitter, const char *name, int count, int step);
+struct tile tile_of(const struct emitter *emitter, const struct ir_op *load);
+const char *tile_text(struct emitter *emitter, const struct ir_value *staged);
+int cells_of(const struct tile *tile);
+const struct axis_layout *layout_of(const struct emitter *emitter, int axis);
+// The text of one element of a value in registers: register `number` of the axis; register `column` and vector element
+// `which` of the columns.
+const char *element_text(struct emitter *emitter, const struct ir_value *value, int axis, const char *number,
+                         int columns, const char *column, const char *which);
+// Packs 16 by 16 elements of the computed operand into name[f->row].
+void write_computed_rows(struct emitter *emitter, const struct factors *f, const char *name);
+// The position on the axis is the tile's first point and `offset`, in place of the thread's own.
+void set_place(struct emitter *emitter, int axis, const char *offset);
+void write_group_product(struct emitter *emitter, const struct factors *f);
 
 #endif

@@ -2,6 +2,7 @@
 // The helpers of products on the matrix units: where a cell of a tile lies, copies into tiles, fragments, instructions.
 //
 // Each instruction is alone in its function, so that a host that executes the text can put its own in their place.
+#include <stdio.h>
 #include <string.h>
 
 #include "codegen/matmul.h"
@@ -51,6 +52,34 @@ static const struct {
     const char *name, *text;
 } texts[] = {
     {"tile_cell", CELL},
+    {"tile_panel_cell",
+     "int tile_panel_cell(const int row, const int chunk, const int rows) {\n"
+     "    return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;\n}\n"},
+    {"tile_turned_row",
+     "int tile_turned_row(const int row, const int warps) {\n"
+     "    const int eight = row / 8, block = warps * 2;\n"
+     "    return (eight / block * block + eight % warps * 2 + eight / warps % 2) * 8 + row % 8;\n}\n"},
+    {"tile_copies_seen",
+     "void tile_copies_seen() {\n    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n"},
+    {"tile_group_begin",
+     "void tile_group_begin() {\n    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n}\n"},
+    {"tile_group_end",
+     "void tile_group_end() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+     "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
+    {"tile_hold", "void tile_hold(float *c) {\n    asm volatile(\"\" : \"+f\"(*c) :: \"memory\");\n}\n"},
+    {"tile_panels",
+     "unsigned long long tile_panels(const unsigned at, const int panel) {\n"
+     "    return (at & 0x3ffff) >> 4 | (unsigned long long)(panel >> 4) << 16 | 64ull << 32 | 1ull << 62;\n}\n"},
+    {"tile_turn_quad",
+     "void tile_turn_quad(unsigned *w, const int lane) {\n"
+     "    const unsigned all = 0xffffffffu;\n"
+     "    const bool odd = lane & 1, upper = lane & 2;\n"
+     "    const unsigned a = __shfl_xor_sync(all, odd ? w[0] : w[1], 1), b = __shfl_xor_sync(all, odd ? w[2] : w[3], 1);\n"
+     "    w[0] = odd ? a : w[0], w[1] = odd ? w[1] : a, w[2] = odd ? b : w[2], w[3] = odd ? w[3] : b;\n"
+     "    const unsigned c = __shfl_xor_sync(all, upper ? w[0] : w[2], 2), d = __shfl_xor_sync(all, upper ? w[1] : w[3], 2);\n"
+     "    w[0] = upper ? c : w[0], w[1] = upper ? d : w[1], w[2] = upper ? w[2] : c, w[3] = upper ? w[3] : d;\n}\n"},
+    {"tile_store_quad",
+     "void tile_store_quad(void *p, const unsigned *w) {\n    *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);\n}\n"},
     {"tile_address",
      "unsigned tile_address(const unsigned char *shared) {\n"
      "    unsigned at;\n"
@@ -80,9 +109,46 @@ static const struct {
     {"tile_pack_bf16", PACK("bf16")},
 };
 
+// ---------------------------------------------------------------------------------------------- groups of warps
+
+// wgmma of 64 rows, `columns` columns and a depth of 16. The sum's elements, by column eights: two of a row, and two of the
+// row eight below; `h` and `j` are the distances to that and to the next eight. Rows are in registers, or in a tile.
+static const char *group_text(struct emitter *emitter, const char *name, const char *type, int columns, bool registers,
+                              bool transposed) {
+    struct text text = {0};
+    int count = columns / 2, a = count, b = a + (registers ? 4 : 1);
+    text_printf(&text, "void %s(float *c, const int h, const int j, const unsigned %s, const unsigned b, const int panel) {\n",
+                name, registers ? "*a" : "a");
+    text_printf(&text, "    asm volatile(\"{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {", columns, type, type);
+    for (int i = 0; i < count; i++)
+        text_printf(&text, "%s%%%d", i == 0 ? "" : i % 16 ? ", " : ",\"\n                 \" ", i);
+    if (registers)
+        text_printf(&text, "}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1, %d; }\"\n", a, a + 1, a + 2, a + 3, b, transposed);
+    else
+        text_printf(&text, "}, %%%d, %%%d, p, 1, 1, 0, %d; }\"\n", a, b, transposed);
+    for (int i = 0; i < columns / 8; i++)
+        text_printf(&text, "                 %s \"+f\"(c[%d * j]), \"+f\"(c[%d * j + 1]), \"+f\"(c[h + %d * j]), \"+f\"(c[h + %d * j + 1])%s\n",
+                    i ? " " : ":", i, i, i, i, i + 1 < columns / 8 ? "," : "");
+    text_add(&text, registers ? "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
+                              : "                 : \"l\"(tile_panels(a, 16)), ");
+    text_add(&text, "\"l\"(tile_panels(b, panel)) : \"memory\");\n}\n");
+    const char *copy = arena_copy(emitter->arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
+static const char *group_helper(struct emitter *emitter, const char *name) {
+    char type[8], kind[32];
+    int columns;
+    if (sscanf(name, "tile_group_%7[a-z0-9]_%d_%31s", type, &columns, kind) != 3)
+        return NULL;
+    helper(emitter, "tile_panels");
+    return group_text(emitter, name, type, columns, !strncmp(kind, "registers", 9), strstr(kind, "transposed") != NULL);
+}
+
 const char *matmul_helper(struct emitter *emitter, const char *name) {
     for (size_t i = 0; emitter->cuda && i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(texts[i].name, name))
             return texts[i].text;
-    return NULL;
+    return emitter->cuda ? group_helper(emitter, name) : NULL;
 }

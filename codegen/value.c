@@ -231,7 +231,7 @@ static const char *cast_text(struct emitter *emitter, const struct ir_op *op, in
 // ---------------------------------------------------------------------------------------------- operations
 
 static const char *rough_spelling(const struct ir_op *op) {
-    return op->code == OP_EXP ? "__expf($0)" : op->code == OP_SILU ? "tile_silu_rough($0)" : "tile_sigmoid_rough($0)";
+    return op->code == OP_EXP ? "tile_exp_rough($0)" : op->code == OP_SILU ? "tile_silu_rough($0)" : "tile_sigmoid_rough($0)";
 }
 
 static const char *spelling(const struct ir_op *op) {

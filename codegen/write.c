@@ -248,6 +248,36 @@ static bool is_given(const struct emitter *emitter, const char *name) {
     return false;
 }
 
+static bool is_word_byte(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_in_comment(const char *at, const char *start) {
+    while (at > start && at[-1] != '\n')
+        at--;
+    return !strncmp(at + strspn(at, " "), "//", 2);
+}
+
+// Where the word stands in the text, outside comments, from `from` on; NULL: nowhere.
+static char *find_word(char *from, const char *start, const char *word) {
+    size_t length = strlen(word);
+    for (char *at = strstr(from, word); at; at = strstr(at + 1, word))
+        if ((at == start || !is_word_byte(at[-1])) && !is_word_byte(at[length]) && !is_in_comment(at, start))
+            return at;
+    return NULL;
+}
+
+void drop_unused(struct text *text, const char *name) {
+    char *at = text->data ? find_word(text->data, text->data, name) : NULL;
+    if (!at || find_word(at + 1, text->data, name))
+        return;
+    char *begin = at, *end = strchr(at, '\n');
+    while (begin > text->data && begin[-1] != '\n')
+        begin--;
+    memmove(begin, end + 1, text->length - (size_t)(end + 1 - text->data) + 1);
+    text->length -= (size_t)(end + 1 - begin);
+}
+
 const char *unique_name(struct emitter *emitter, const char *wish) {
     const char *name = is_taken(wish) ? print(emitter, "%s%s_", *wish == '_' ? "n" : "", wish) : wish;
     for (int i = 2; is_given(emitter, name); i++)

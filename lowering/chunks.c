@@ -56,6 +56,11 @@ void set_chunk(struct splitter *s, struct launch *launch, struct ir_builder *b, 
     launch->begin->name = "begin";
 }
 
+// Whether a tile's work grows with its place in the row: it looks at all that comes before its own end.
+static bool grows_along(const struct phase *phase) {
+    return contains_code(phase->loop->regions[0], OP_END);
+}
+
 static bool write_chunks(struct splitter *s, int phase) {
     struct launch launch = new_launch(s, phase, false);
     struct ir_builder before = builder_before(s->kernel, s->top), inside;
@@ -66,6 +71,8 @@ static bool write_chunks(struct splitter *s, int phase) {
     if (!loop)
         return false;
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;
+    if (grows_along(&s->phases[phase]))  // the longest of a row first: nobody waits for it at the end
+        launch.index = minus(&inside, minus(&inside, s->pieces, constant(&inside, 1)), launch.index);
     find_rows(s, &inside, begins_until, 1, &launch.index, &count);
     set_chunk(s, &launch, &inside, count);
     if (!write_nest_region(s, &launch, &inside, s->top->regions[0]))

@@ -23,7 +23,7 @@ bool config_strategy_named(const char *name, enum config_strategy *strategy) {
     return false;
 }
 
-static const char *const dot_names[DOT_COUNT] = {[DOT_FMA] = "fma", [DOT_MMA] = "mma"};
+static const char *const dot_names[DOT_COUNT] = {[DOT_FMA] = "fma", [DOT_MMA] = "mma", [DOT_WGMMA] = "wgmma"};
 
 const char *config_dot_name(enum config_dot dot) {
     return dot_names[dot];
@@ -128,7 +128,7 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         lanes = lanes > MAX_LANES ? lanes : lanes * axis->lanes;
         warps = warps > MAX_WARPS ? warps : warps * axis->warps;
     }
-    if (lanes > MAX_LANES && config->dot != DOT_MMA)
+    if (lanes > MAX_LANES && config->dot == DOT_FMA)
         return wrong(arena, "config.lanes", "the lanes of all axes together are more than %d", MAX_LANES);
     if (warps > MAX_WARPS)
         return wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
@@ -142,8 +142,8 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return status;
     if (config->stages < 1 || config->stages > MAX_STAGES)
         return wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
-    if (config->dot != DOT_MMA && config->stages > 1)
-        return wrong(arena, "config.value", "stages is %d: it belongs to the dot mma", config->stages);
+    if (config->dot == DOT_FMA && config->stages > 1)
+        return wrong(arena, "config.value", "stages is %d: it belongs to the dots mma and wgmma", config->stages);
     status = check_grid(arena, &list, config);
-    return status.ok && config->dot == DOT_MMA ? matmul_check(arena, kernel, config) : status;
+    return status.ok && config->dot != DOT_FMA ? matmul_check(arena, kernel, config) : status;
 }

@@ -9,6 +9,7 @@
 // the work takes on the whole device, rows stay whole; beyond that the other blocks are done and wait for it, and pieces
 // of about equal work are worth the launches that join them.
 #include "lowering/axes.h"
+#include "lowering/matmul.h"
 
 enum {
     THREAD_ELEMENTS = 32,  // elements of a tile per thread: loads in flight against registers
@@ -328,6 +329,9 @@ struct config *config_default_for(struct arena *arena, const struct ir_kernel *k
     int numbers = numbers_axis(&list);
     if (!data || data->cpu)
         return config;
+    struct config *products = data->sm ? config_for_products(arena, kernel, config, data->sm) : NULL;
+    if (products)
+        return products;
     if (numbers >= 0 && data->mean > 0)
         deal_lanes(config, &list, numbers, lanes_for(data));
     if (!wants_pieces(&list, config, data) || !may_split(arena, kernel))

@@ -3,7 +3,10 @@
 //
 // A load moves only if nothing stores to its tensor and its predicate doesn't change either; since the loop may run no
 // tile at all, it takes "the loop runs" along as a predicate (a row of no elements has no first element to look at).
+#include "lowering/matmul.h"
 #include "lowering/pass.h"
+
+enum { MOST_HOISTED = 4 };  // registers of a load beside products
 
 static bool is_outside(const struct ir_value *value, const struct ir_op *loop) {
     if (value->region) {
@@ -55,6 +58,17 @@ static void guard_load(struct pass_context *context, struct ir_op *load, struct 
     load->predicated = true;
 }
 
+// Beside products registers are dear: what takes many of them stays where it is needed.
+static bool takes_registers(const struct pass_context *context, const struct ir_op *load) {
+    int elements = 1;
+    for (int a = 0; a < context->kernel->axis_count; a++) {
+        const struct axis_layout *layout = &context->out->axes[a];
+        if (load->results[0]->axes & AXIS_BIT(a))
+            elements *= layout->registers * layout->vector;
+    }
+    return uses_matrix_units(context->config, &context->out->options.target) && !load->staged && elements > MOST_HOISTED;
+}
+
 static void hoist_from(struct pass_context *context, struct ir_op *loop) {
     bool grid = loop->code == OP_FOR && context->out->axes[loop->axis].place == PLACE_GRID;
     if (grid)
@@ -64,6 +78,8 @@ static void hoist_from(struct pass_context *context, struct ir_op *loop) {
         if (!is_invariant(op, loop))
             continue;
         if (op->code == OP_LOAD && (is_stored(context->kernel, op->param) || loop->code != OP_FOR))
+            continue;
+        if (op->code == OP_LOAD && takes_registers(context, op))
             continue;
         ir_move_before(op, loop);
         if (op->code == OP_LOAD)

@@ -28,7 +28,8 @@ enum config_strategy {
 
 enum config_dot {
     DOT_FMA,  // products by multiplications and additions, of any types and shapes
-    DOT_MMA,  // on the matrix units: f16 and bf16 (matmul_axes.c says what it asks of the axes); of no effect on the CPU
+    DOT_MMA,    // on the matrix units: f16 and bf16 (matmul_axes.c says what it asks of the axes); of no effect on the CPU
+    DOT_WGMMA,  // as MMA, by groups of four warps: sm_90a
     DOT_COUNT
 };
 
@@ -54,7 +55,7 @@ struct config {
 // Strategy names as in JSON: "rows".
 const char *config_strategy_name(enum config_strategy strategy);
 bool config_strategy_named(const char *name, enum config_strategy *strategy);
-const char *config_dot_name(enum config_dot dot);  // "fma", "mma"
+const char *config_dot_name(enum config_dot dot);  // "fma", "mma", "wgmma"
 bool config_dot_named(const char *name, enum config_dot *dot);
 
 // A good config from the kernel and its static extents alone: what keys left out of a config file stand for.
@@ -65,6 +66,7 @@ struct config_data {
     int64_t rows, longest;  // of the argument whose rows have most points together: how many, points of the longest
     double mean;            // points of a row
     bool cpu;               // it runs on a CPU: blocks are few threads' work
+    int sm;                 // of the GPU it runs on; 0: not known
 };
 // A good config for this data; `data` NULL: config_default's.
 struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data);

@@ -59,9 +59,29 @@ static bool check_staged(struct rewriting *r, const struct ir_op *load) {
     return true;
 }
 
+// Tiles for groups of warps are made of panels, and rows lie in them along the sum.
+static bool check_panels(struct rewriting *r, const struct ir_op *load, bool rows, axes_t over) {
+    const struct ir_param *param = &r->kernel->params[load->param];
+    for (int a = 0; a < r->kernel->axis_count; a++) {
+        if (!(load->results[0]->axes & AXIS_BIT(a)) || !moves_by_one(load->operands[param->rank - 1], a))
+            continue;
+        if (rows && !(over & AXIS_BIT(a)))
+            break;
+        if (r->context->out->axes[a].block % GROUP_CELLS == 0)
+            return true;
+        return refuse(r->context, "lowering.wgmma-block", load->span,
+                      "%s is contiguous along %s: with dot \"wgmma\" the block of that is at least %d", param->name,
+                      r->kernel->axes[a].name, GROUP_CELLS);
+    }
+    return refuse(r->context, "lowering.wgmma-tile", load->span,
+                  rows ? "%s isn't contiguous along what is summed over" : "%s isn't contiguous along an axis of the product",
+                  param->name);
+}
+
 // The load's twin that goes to shared memory; the load itself stays for whoever else uses it.
-static struct ir_value *stage(struct rewriting *r, struct ir_op *load) {
-    r->good = r->good && check_staged(r, load);
+static struct ir_value *stage(struct rewriting *r, struct ir_op *load, bool rows, axes_t over) {
+    r->good = r->good && check_staged(r, load) &&
+              (r->context->config->dot != DOT_WGMMA || check_panels(r, load, rows, over));
     struct ir_builder builder = builder_before(r->kernel, load);
     struct ir_op *twin = ir_op_clone(&builder, load, ir_map_new(r->kernel));
     twin->staged = true;
@@ -90,10 +110,10 @@ static struct ir_value *before_rounding(struct rewriting *r, struct ir_value *va
     return ir_select(&builder, def->operands[0], arms[0], arms[1]);
 }
 
-static struct ir_value *row_operand(struct rewriting *r, struct ir_value *value) {
+static struct ir_value *row_operand(struct rewriting *r, const struct ir_op *dot, struct ir_value *value) {
     struct ir_op *load = load_of(value);
     if (load)
-        return stage(r, load);
+        return stage(r, load, true, dot->over);
     struct ir_value *wide = before_rounding(r, value);
     return wide ? wide : value;
 }
@@ -101,7 +121,7 @@ static struct ir_value *row_operand(struct rewriting *r, struct ir_value *value)
 static struct ir_value *column_operand(struct rewriting *r, const struct ir_op *dot, struct ir_value *value) {
     struct ir_op *load = load_of(value);
     if (load)
-        return stage(r, load);
+        return stage(r, load, false, dot->over);
     r->good = refuse(r->context, "lowering.mma-operand", dot->span,
                      "the operand on columns isn't loaded from memory as it is");
     return value;
@@ -151,7 +171,7 @@ static void rewrite_dot(void *data, struct ir_op *dot) {
     if (dot->code != OP_DOT || !r->good)
         return;
     bool swapped = !has_role(r, dot->operands[0]->axes & ~dot->over, ROLE_ROWS);
-    struct ir_value *rows = row_operand(r, dot->operands[swapped]);
+    struct ir_value *rows = row_operand(r, dot, dot->operands[swapped]);
     struct ir_value *columns = column_operand(r, dot, dot->operands[!swapped]);
     if (r->good)
         write_mma(r, dot, rows, columns);
@@ -187,6 +207,8 @@ bool lower_matmul(struct pass_context *context) {
     if (context->out->options.target.sm < 80)
         return refuse(context, "lowering.mma-target", context->kernel->span,
                       "sm_%d has no such matrix units: sm_80 has", context->out->options.target.sm);
+    if (context->config->dot == DOT_WGMMA && (context->out->options.target.sm != 90 || !context->out->options.target.specific))
+        return refuse(context, "lowering.wgmma-target", context->kernel->span, "only sm_90a has products by groups of warps");
     walk_ops(context->kernel->body, rewrite_dot, &r);
     if (r.good && opt_simplify(context))
         walk_ops(context->kernel->body, check_registers, &r);

@@ -19,6 +19,9 @@ enum {
     COLUMN_LANES_OF_MATMUL = 4,
     COLUMN_VECTOR = 2,
     MATRIX_LANES = 32,
+    GROUP_WARPS = 4,      // that make a product together (DOT_WGMMA)
+    GROUP_COLUMNS = 256,  // at most
+    GROUP_CELLS = 64,     // elements along memory that their tiles are multiples of
 };
 
 enum matmul_role { ROLE_NONE, ROLE_ROWS, ROLE_COLUMNS };
@@ -43,5 +46,12 @@ struct status matmul_check(struct arena *arena, const struct ir_kernel *kernel, 
 // (but full axes keep theirs), and blocks of 1 where both operands of a product have an axis. False, and the config as it
 // was, if the kernel's products don't allow it.
 bool matmul_shape(struct arena *arena, const struct ir_kernel *kernel, struct config *config);
+
+// `config`, with blocks for products on the matrix units of a GPU of the architecture; NULL if the kernel can't be lowered
+// with them.
+struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm);
+// Makes a config for the matrix units one for groups of warps: blocks of 64, four warps along rows. False, and the config as
+// it was, if that doesn't fit its full axes.
+bool matmul_groups(struct arena *arena, const struct ir_kernel *kernel, struct config *config);
 
 #endif

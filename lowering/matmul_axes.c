@@ -227,7 +227,7 @@ struct status matmul_axes(struct arena *arena, const struct ir_kernel *kernel, c
 // ---------------------------------------------------------------------------------------------- configs
 
 bool uses_matrix_units(const struct config *config, const struct target *target) {
-    return config->dot == DOT_MMA && target->kind == TARGET_CUDA;
+    return config->dot != DOT_FMA && target->kind == TARGET_CUDA;
 }
 
 static bool has_half_product(const struct ir_region *region) {
@@ -271,7 +271,7 @@ static struct status wrong(struct arena *arena, const char *code, const char *fo
 }
 
 static struct status check_axis(struct arena *arena, const struct matmul_axes *axes, int axis,
-                                const struct config_axis *given) {
+                                const struct config_axis *given, bool groups) {
     static const char *const words[] = {"is no part of a product", "is rows of a product", "is columns of a product"};
     struct shape shape = shape_of(axes, axis);
     const char *part = axes->summed[axis] ? "is summed over by a product" : words[axes->roles[axis]];
@@ -280,6 +280,12 @@ static struct status check_axis(struct arena *arena, const struct matmul_axes *a
                      given->name, part, shape.vector, shape.lanes);
     if (axes->summed[axis] && given->warps > 1)
         return wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its warps are 1", given->name, part);
+    if (groups && axes->roles[axis] == ROLE_ROWS && given->warps % GROUP_WARPS)
+        return wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are a multiple of %d", given->name,
+                     part, GROUP_WARPS);
+    if (groups && axes->roles[axis] == ROLE_COLUMNS && (given->warps > 1 || given->block > GROUP_COLUMNS))
+        return wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are 1 and its block is at most %d",
+                     given->name, part, GROUP_COLUMNS);
     if (given->block < shape.least * given->warps)
         return wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its block is at least %d for each of its warps",
                      given->name, part, shape.least);
@@ -297,11 +303,11 @@ struct status matmul_check(struct arena *arena, const struct ir_kernel *kernel, 
     struct matmul_axes axes;
     struct status status = matmul_axes(arena, kernel, config, &axes);
     if (status.ok && !axes.count)
-        return wrong(arena, "config.mma", "dot is \"mma\", but the kernel %s has no dot", kernel->name);
+        return wrong(arena, "config.mma", "dot is \"%s\", but the kernel %s has no dot", config_dot_name(config->dot), kernel->name);
     for (int i = 0; status.ok && i < config->axis_count; i++) {
         int axis = first_axis_named(kernel, config->axes[i].name);
         if (axis >= 0)
-            status = check_axis(arena, &axes, axis, &config->axes[i]);
+            status = check_axis(arena, &axes, axis, &config->axes[i], config->dot == DOT_WGMMA);
     }
     return status;
 }
@@ -347,6 +353,32 @@ bool matmul_shape(struct arena *arena, const struct ir_kernel *kernel, struct co
     bool possible = matmul_axes(arena, kernel, config, &axes).ok && axes.count;
     for (int i = 0; possible && i < config->axis_count; i++)
         take_shape(kernel, &axes, &config->axes[i]);
+    if (possible && matmul_check(arena, kernel, config).ok)
+        return true;
+    memcpy(config->axes, saved, sizeof *saved * (size_t)config->axis_count);
+    config->dot = dot;
+    return false;
+}
+
+static bool take_group(const struct ir_kernel *kernel, const struct matmul_axes *axes, struct config_axis *given) {
+    int axis = first_axis_named(kernel, given->name);
+    if (axis < 0 || axes->roles[axis] == ROLE_NONE)
+        return true;
+    given->warps = axes->roles[axis] == ROLE_ROWS ? GROUP_WARPS : 1;
+    if (kernel->axes[axis].kind != AXIS_FULL)
+        given->block = GROUP_CELLS;
+    return given->block >= GROUP_CELLS;
+}
+
+bool matmul_groups(struct arena *arena, const struct ir_kernel *kernel, struct config *config) {
+    struct matmul_axes axes;
+    struct config_axis *saved = ARENA_ARRAY(arena, struct config_axis, config->axis_count);
+    memcpy(saved, config->axes, sizeof *saved * (size_t)config->axis_count);
+    enum config_dot dot = config->dot;
+    bool possible = matmul_axes(arena, kernel, config, &axes).ok;
+    for (int i = 0; possible && i < config->axis_count; i++)
+        possible = take_group(kernel, &axes, &config->axes[i]);
+    config->dot = DOT_WGMMA;
     if (possible && matmul_check(arena, kernel, config).ok)
         return true;
     memcpy(config->axes, saved, sizeof *saved * (size_t)config->axis_count);

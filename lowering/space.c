@@ -163,7 +163,7 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     add_texts(&builder, "grid", grids.count, texts);
     add_strategies(&builder, kernel);
     if (may_multiply(kernel)) {
-        add_texts(&builder, "dot", 2, (const char *[]){"\"fma\"", "\"mma\""});
+        add_texts(&builder, "dot", 3, (const char *[]){"\"fma\"", "\"mma\"", "\"wgmma\""});
         add_texts(&builder, "stages", 4, (const char *[]){"1", "2", "3", "4"});
     }
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
@@ -250,8 +250,10 @@ static void draw_strategy(struct config *config, struct arena *arena, const stru
 }
 
 // On the matrix units: more registers for some axes, fewer warps where there would be too many.
-static void draw_products(struct config *config, const struct axis_list *list, uint64_t *seed) {
-    int room = PRODUCT_GROWTH;
+static void draw_products(struct config *config, struct arena *arena, const struct ir_kernel *kernel,
+                          const struct axis_list *list, uint64_t *seed) {
+    bool groups = draw_below(seed, 3) == 0 && matmul_groups(arena, kernel, config);
+    int room = groups ? 2 : PRODUCT_GROWTH;
     for (int i = 0; i < config->axis_count; i++) {
         struct config_axis *axis = &config->axes[i];
         int growth = list->items[i].full || axis->lanes == 1 ? 1 : draw_power(seed, smaller(room, 4));
@@ -277,7 +279,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     }
     config->stages = 1;
     if (may_multiply(kernel) && draw_below(seed, 2) && matmul_shape(arena, kernel, config))
-        draw_products(config, &list, seed);
+        draw_products(config, arena, kernel, &list, seed);
     struct grids grids = grids_of(&list);
     int choice = draw_below(seed, grids.count);
     config->grid_count = grids.items[choice].count;

@@ -61,9 +61,9 @@ static struct status add_dispatch(tilec_tune *tune)
     return status;
 }
 
-static void add_default(tilec_tune *tune)
+static void add_default(tilec_tune *tune, int sm)
 {
-    struct config_data data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda);
+    struct config_data data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, sm);
     const struct config *config = config_default_for(tune->arena, tune->bound.kernel, &data);
     tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
 }
@@ -79,15 +79,18 @@ static void add_similar(tilec_tune *tune, int most)
 static struct status make_rows(tilec_tune *tune)
 {
     const struct tilec_tune_options *options = tune->options;
+    int sm = 0;
+    struct status status = resolve_sm(tune->arena, tune->cuda, tune->ordinal, &sm);
+    if (!status.ok) return status;
     const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
-                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->cuda),
+                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, sm),
                                        .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
     if (tune->dispatch) return add_dispatch(tune);
     if (options->configs) return read_list(tune, options->configs);
     bool none = tune->session.settings.effort == EFFORT_NONE;
     tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);
     if (options->from_cache > 0 && !none) add_similar(tune, options->from_cache < tune->rows.limit ? options->from_cache : tune->rows.limit);
-    if (none) add_default(tune);
+    if (none) add_default(tune, sm);
     else tune->job.search = search_new(tune->arena, tune->bound.kernel, options->run.seed, &facts);
     tune->searches = !none;
     return STATUS_OK;

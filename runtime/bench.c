@@ -98,7 +98,10 @@ static struct status add_first(const struct executor *executor, struct arena *ar
 static struct status add_second(const struct executor *executor, struct arena *arena, const char *versus, struct bench_job *job)
 {
     struct config *config = NULL;
-    struct config_data data = resolve_data(arena, job->kernel, job->tensors, executor->cuda);
+    int sm = 0;
+    struct status seen = resolve_sm(arena, executor->cuda, executor->ordinal, &sm);
+    if (!seen.ok) return seen;
+    struct config_data data = resolve_data(arena, job->kernel, job->tensors, sm);
     if (strcmp(versus, "default") == 0) return add_candidate(job, versus, config_default_for(arena, job->kernel, &data)), STATUS_OK;
     struct status status = config_load(arena, job->kernel, versus, &config);
     add_candidate(job, versus, config);

@@ -183,7 +183,9 @@ struct resolved {
     const char *label;                  // "best.json", "default", "cached 1a2b3c4d5e6f"
 };
 // What config_default_for wants to know of the data. `tensors` NULL, or those that give rows without data: nothing.
-struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda);
+struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, int sm);
+// The architecture that resolve_data wants: 0 for the CPU, else that of cuda:ordinal. Not ok: there is no such device.
+struct status resolve_sm(struct arena *arena, bool cuda, int ordinal, int *sm);
 // The key of the config that is wanted. Not ok: missing.….
 struct status resolve_key(struct arena *arena, const struct resolve_request *request, struct config_key *key);
 // Explicit, or of a dispatch file (dispatch.h), then cache, then heuristics, then default.

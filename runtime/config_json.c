@@ -210,7 +210,7 @@ static bool read_dot(struct reader *reader, const char *path, const cJSON *item)
 {
     if (!cJSON_IsString(item)) return refuse_type(reader, path, "a string", item);
     if (config_dot_named(item->valuestring, &reader->config->dot)) return true;
-    return refuse(reader, path, arena_printf(reader->arena, "there is no dot %s; there are fma and mma", item->valuestring));
+    return refuse(reader, path, arena_printf(reader->arena, "there is no dot %s; there are fma, mma and wgmma", item->valuestring));
 }
 
 static bool read_stages(struct reader *reader, const char *path, const cJSON *item)

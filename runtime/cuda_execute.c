@@ -15,18 +15,19 @@
 
 // A cubin for the newest architecture of the device's generation that NVRTC knows and the device can run; PTX, which
 // the driver compiles, where NVRTC knows only older generations.
-static struct target choose_target(const struct nvrtc *nvrtc, int sm, bool *ptx)
+static struct target choose_target(const struct nvrtc *nvrtc, int sm, const struct config *config, bool *ptx)
 {
     const int *known = NULL;
     *ptx = false;
-    if (!nvrtc) return (struct target){.kind = TARGET_CUDA, .sm = sm};
+    bool groups = config && config->dot == DOT_WGMMA;  // what only this generation has: sm_90a
+    if (!nvrtc) return (struct target){.kind = TARGET_CUDA, .sm = sm, .specific = groups};
     int count = nvrtc_architectures(nvrtc, &known), same = 0, older = 0;
     for (int i = 0; i < count; i++) {
         if (known[i] <= sm && known[i] > older) older = known[i];
         if (known[i] <= sm && known[i] / 10 == sm / 10 && known[i] > same) same = known[i];
     }
     *ptx = same == 0;
-    return (struct target){.kind = TARGET_CUDA, .sm = same ? same : older ? older : sm};
+    return (struct target){.kind = TARGET_CUDA, .sm = same ? same : older ? older : sm, .specific = groups && same == sm};
 }
 
 // ---------------------------------------------------------------------------------------------- the cache
@@ -170,7 +171,7 @@ struct status cuda_build(struct arena *arena, const struct cuda_properties *prop
 {
     bool ptx = false;
     struct status status = STATUS_OK;
-    struct target target = choose_target(nvrtc, properties->sm, &ptx);
+    struct target target = choose_target(nvrtc, properties->sm, request->config, &ptx);
     *built = (struct cuda_built){.emitted = lower_and_emit(arena, target, request, &status)};
     if (!built->emitted) return status;
     status = keep_text(arena, request, built->emitted);

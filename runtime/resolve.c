@@ -2,6 +2,7 @@
 // Which config wins: an explicit one, or the one that a dispatch file has for the shape, then the best known one of the
 // cache, then that of a heuristic, then the default. Nothing is searched for unless an effort is asked for; then only what
 // was searched for as thoroughly is taken from the cache.
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cuda.h"
@@ -93,9 +94,9 @@ static struct status take_dispatch(struct arena *arena, const struct resolve_req
 
 // ---------------------------------------------------------------------------------------------- default
 
-struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, bool cuda)
+struct config_data resolve_data(struct arena *arena, const struct ir_kernel *kernel, const struct ir_tensor *tensors, int sm)
 {
-    struct config_data data = {.cpu = !cuda};
+    struct config_data data = {.cpu = sm == 0, .sm = sm};
     struct rows_uses rows = {0};
     if (tensors) rows = rows_find(arena, kernel);
     for (int i = 0; i < rows.count; i++) {
@@ -111,27 +112,38 @@ struct config_data resolve_data(struct arena *arena, const struct ir_kernel *ker
 
 // ---------------------------------------------------------------------------------------------- heuristics
 
-static struct status target_of(struct arena *arena, const struct resolve_request *request, const char **target)
+struct status resolve_sm(struct arena *arena, bool cuda, int ordinal, int *sm)
 {
     struct cuda_device *seen = NULL;
-    *target = "cpu";
-    if (!request->cuda) return STATUS_OK;
-    struct status status = cuda_device_look(arena, request->ordinal, &seen);
+    *sm = 0;
+    if (!cuda) return STATUS_OK;
+    struct status status = cuda_device_look(arena, ordinal, &seen);
     if (!status.ok) return status;
-    *target = arena_printf(arena, "sm_%d", seen->properties.sm);
+    *sm = seen->properties.sm;
     cuda_device_close(seen);
     return STATUS_OK;
+}
+
+static struct status target_of(struct arena *arena, const struct resolve_request *request, const char **target)
+{
+    int sm = 0;
+    struct status status = resolve_sm(arena, request->cuda, request->ordinal, &sm);
+    *target = sm ? arena_printf(arena, "sm_%d", sm) : "cpu";
+    return status;
+}
+
+static int sm_of(const char *target)
+{
+    return target && strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
 }
 
 // One warning at most: the first thing that kept a file from being used, or that speaks against it.
 static struct status take_heuristic(struct arena *arena, const struct resolve_request *request, const char *target, struct resolved *resolved)
 {
-    struct status status = target ? STATUS_OK : target_of(arena, request, &target);
-    if (!status.ok) return status;
     struct heuristic_found found = heuristic_find(arena, request->kernel, request->session->settings.heuristics, target);
     if (found.warning_count) cache_warn(request->session, found.warnings[0].code, "%s", found.warnings[0].text);
     if (!found.heuristic) return STATUS_OK;
-    struct config_data data = resolve_data(arena, request->kernel, request->tensors, request->cuda);
+    struct config_data data = resolve_data(arena, request->kernel, request->tensors, sm_of(target));
     const struct heuristic_shape shape = {request->bindings->dims, data.rows > 0 ? data.longest : -1};
     int chosen = heuristic_choose(request->kernel, found.heuristic, &shape);
     resolved->config = found.heuristic->configs[chosen];
@@ -153,9 +165,10 @@ struct status resolve_config(struct arena *arena, const struct resolve_request *
     if (source && dispatch_is(source)) return take_dispatch(arena, request, source, resolved);
     if (request->path) return take_file(arena, request, resolved);
     struct status status = (reads || asked) && !request->edited ? take_cached(arena, request, &target, resolved) : STATUS_OK;
+    if (status.ok && !resolved->config && !request->edited && !target) status = target_of(arena, request, &target);
     if (status.ok && !resolved->config && !request->edited) status = take_heuristic(arena, request, target, resolved);
     if (!status.ok || resolved->config) return status;
-    struct config_data data = resolve_data(arena, request->kernel, request->tensors, request->cuda);
+    struct config_data data = resolve_data(arena, request->kernel, request->tensors, sm_of(target));
     resolved->config = config_default_for(arena, request->kernel, request->edited ? NULL : &data);
     return STATUS_OK;
 }

@@ -24,7 +24,7 @@ struct subjects {
     struct subject items[MOST_KERNELS];
 };
 
-static const struct lower_options sm_90 = {.target = {TARGET_CUDA, 90, false}};
+static const struct lower_options sm_90 = {.target = {TARGET_CUDA, 90, true}};
 
 // The text below the head comment, which repeats the config; NULL if it can't be lowered. A fault of tilec fails.
 static const char *emit_below_head(struct unit *unit, struct arena *arena, const struct ir_kernel *kernel, const struct config *config) {

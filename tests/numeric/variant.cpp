@@ -16,6 +16,7 @@ bool emit_variant(arena *memory, const ir_kernel *kernel, variant &v, std::strin
     lower_options options = {};
     options.target.kind = v.target;
     options.target.sm = v.target == TARGET_CUDA ? 90 : 0;
+    options.target.specific = v.target == TARGET_CUDA;
     options.index64 = v.index64;
     options.unaligned = v.unaligned;
     status done = {};

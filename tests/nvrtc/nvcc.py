@@ -34,7 +34,8 @@ def main():
     files = sorted(pathlib.Path(sys.argv[1]).glob("*.cu"))
     known = subprocess.run([nvcc, "--list-gpu-code"], capture_output=True, text=True).stdout.split()
     turns = [name for name in ARCHITECTURES if name in known or name[:-1] in known]
-    jobs = [(path, turns[i % len(turns)]) for i, path in enumerate(files) if "--all" in sys.argv or i % STRIDE == 0]
+    only = {path: "sm_90a" for path in files if "wgmma." in path.read_text()}  # instructions of this one alone
+    jobs = [(path, only.get(path, turns[i % len(turns)])) for i, path in enumerate(files) if "--all" in sys.argv or i % STRIDE == 0]
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="tilec-nvcc-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (path, architecture), done in zip(jobs, pool.map(lambda job: build(nvcc, *job, folder), jobs)):

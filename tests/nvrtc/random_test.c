@@ -25,7 +25,7 @@ struct draw {
 
 static void choose(struct draw *draw, const struct program *program) {
     static const enum ir_type floats[] = {TYPE_F32, TYPE_F16, TYPE_BF16, TYPE_F64}, integers[] = {TYPE_I64, TYPE_I32};
-    static const struct target targets[] = {{TARGET_CUDA, 90, false}, {TARGET_CUDA, 80, false}, {TARGET_CUDA, 100, false}};
+    static const struct target targets[] = {{TARGET_CUDA, 90, true}, {TARGET_CUDA, 80, false}, {TARGET_CUDA, 100, false}};
     int n = draw->number, optional = program_optional_count(program, draw->kernel);
     draw->variant = (struct variant){floats[n % 4], integers[n / 4 % 2], n % 3 != 0, (unsigned)n & ((1u << optional) - 1)};
     draw->options = (struct lower_options){.target = targets[n % 5 == 4 ? 1 : n % 5 == 3 ? 2 : 0]};

@@ -4,6 +4,7 @@
 // In: what the lanes of a warp hand each other. Out: what each of them gets on the device. A copy into a tile arrives
 // when it is waited for and not before, so that a missing wait shows as shared memory nobody has stored to.
 #pragma once
+#include <algorithm>
 
 namespace simt {
 
@@ -40,7 +41,48 @@ struct words2 {
     unsigned w[2];
 };
 
-// Sixteen products and what they are added to, in an order that no one prescribes: here in twice the precision.
+// The exponent that a factor is aligned by: that of a subnormal is that of the least normal number.
+inline int factor_exponent(float x, int least) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return std::max(int(bits >> 23 & 255) - 127, least);
+}
+inline double power_of_two(int exponent) {  // of a normal number
+    uint64_t bits = uint64_t(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+// What a Hopper's matrix units make of sixteen products and what they are added to (recorded: ok_matmul_recorded.cu). All
+// seventeen are cut to two bits below the last one of a float of the largest exponent, where a product's exponent is the
+// sum of its factors'; the sum of that is exact, and is cut to a float.
+inline float sum_of_products(float c, const float *a, const float *b, int least) {
+    int top = INT32_MIN;
+    for (int k = 0; k < 16; k++) {
+        if (!std::isfinite(a[k]) || !std::isfinite(b[k])) {
+            double sum = c;
+            for (int i = 0; i < 16; i++) sum += double(a[i]) * b[i];
+            return float(sum);
+        }
+        if (a[k] != 0 && b[k] != 0) top = std::max(top, factor_exponent(a[k], least) + factor_exponent(b[k], least));
+    }
+    if (!std::isfinite(c)) return c;
+    if (c != 0) top = std::max(top, factor_exponent(c, -126));
+    if (top == INT32_MIN) return c;
+    int last = top - 25;
+    double scale = power_of_two(-last);
+    int64_t sum = int64_t(double(c) * scale);
+    for (int k = 0; k < 16; k++) sum += int64_t(double(a[k]) * b[k] * scale);
+    int64_t size = sum < 0 ? -sum : sum;
+    int bits = size == 0 ? 0 : 64 - __builtin_clzll(uint64_t(size));
+    int cut = std::max(std::max(bits - 24, -149 - last), 0);
+    size = cut > 62 ? 0 : size >> cut << cut;
+    return float(double(sum < 0 ? -size : size) * power_of_two(last));
+}
+
+template <class Load> int least_exponent(Load load) { return load(1) == 0x1p-24f ? -14 : -126; }
+
 template <class Load> inline void multiply(float *c, float *d, const unsigned *a, const unsigned *b, Load load, place here, const char *operation) {
     unsigned lane = simt_identity.lane, row = lane / 4, column = lane % 4 * 2;
     words4 own_a = {{a[0], a[1], a[2], a[3]}}, rows[4];
@@ -48,19 +90,63 @@ template <class Load> inline void multiply(float *c, float *d, const unsigned *a
     for (unsigned t = 0; t < 4; t++) rows[t] = lane_value<words4>(slots, row * 4 + t);
     words2 own_b = {{b[0], b[1]}};
     slots = simt_exchange(0xffffffffu, &own_b, sizeof own_b, here, operation);
-    double sums[4] = {c[0], c[1], d[0], d[1]};
-    for (unsigned k = 0; k < 16; k++) {
-        unsigned t = k % 8 / 2, half = k / 8, shift = k % 2 * 16;
-        for (unsigned i = 0; i < 4; i++) {
+    float *sums[4] = {c, c + 1, d, d + 1};
+    for (unsigned i = 0; i < 4; i++) {
+        float x[16], y[16];
+        for (unsigned k = 0; k < 16; k++) {
+            unsigned t = k % 8 / 2, half = k / 8, shift = k % 2 * 16;
             words2 columns = lane_value<words2>(slots, (column + i % 2) * 4 + t);
-            unsigned x = rows[t].w[2 * half + i / 2] >> shift & 0xffff, y = columns.w[half] >> shift & 0xffff;
-            sums[i] += double(load(static_cast<unsigned short>(x))) * double(load(static_cast<unsigned short>(y)));
+            x[k] = load(static_cast<unsigned short>(rows[t].w[2 * half + i / 2] >> shift));
+            y[k] = load(static_cast<unsigned short>(columns.w[half] >> shift));
         }
+        *sums[i] = sum_of_products(*sums[i], x, y, least_exponent(load));
     }
-    c[0] = float(sums[0]);
-    c[1] = float(sums[1]);
-    d[0] = float(sums[2]);
-    d[1] = float(sums[3]);
+}
+
+// ------------------------------------------------------------------------------------------------ groups of warps
+
+// An element of a tile in panels of 128 bytes, whose 16-byte cells the address's own bits spread over the banks.
+inline unsigned short panel_element(unsigned at) {
+    return *reinterpret_cast<const unsigned short *>(tile_at(at ^ (at >> 7 & 7) << 4));
+}
+
+// 64 rows by `columns` columns and 16 deep. A warp's rows need nothing of the other warps'. Rows lie in registers as those
+// of `multiply`, or from `a` on in a tile; columns from `b` on, along the depth or, transposed, across it.
+template <class Load, class Row>
+inline void multiply_group(float *c, int h, int j, Row row_element, unsigned b, int panel, int columns, bool transposed, Load load) {
+    unsigned lane = simt_identity.lane;
+    float rows[2][16];
+    for (unsigned half = 0; half < 2; half++)
+        for (unsigned k = 0; k < 16; k++) rows[half][k] = load(row_element(lane / 4 + 8 * half, k));
+    for (int eight = 0; eight < columns / 8; eight++)
+        for (unsigned v = 0; v < 2; v++) {
+            unsigned column = unsigned(eight) * 8 + lane % 4 * 2 + v;
+            float elements[16];
+            for (unsigned k = 0; k < 16; k++) {
+                unsigned at = transposed ? b + column / 64 * unsigned(panel) + k * 128 + column % 64 * 2 : b + column * 128 + k * 2;
+                elements[k] = load(panel_element(at));
+            }
+            float *upper = c + eight * j + v, *lower = upper + h;
+            *upper = sum_of_products(*upper, rows[0], elements, least_exponent(load));
+            *lower = sum_of_products(*lower, rows[1], elements, least_exponent(load));
+        }
+}
+template <class Load>
+inline void multiply_group(float *c, int h, int j, unsigned a, unsigned b, int panel, int columns, bool transposed, Load load, place, const char *) {
+    unsigned first = simt_identity.linear / 32 % 4 * 16;
+    auto element = [&](unsigned row, unsigned k) { return panel_element(a + (first + row) * 128 + k * 2); };
+    multiply_group(c, h, j, element, b, panel, columns, transposed, load);
+}
+template <class Load>
+inline void multiply_group(float *c, int h, int j, const unsigned *a, unsigned b, int panel, int columns, bool transposed, Load load,
+                           place here, const char *operation) {
+    words4 own = {{a[0], a[1], a[2], a[3]}}, parts[4];
+    const unsigned char *slots = simt_exchange(0xffffffffu, &own, sizeof own, here, operation);
+    for (unsigned t = 0; t < 4; t++) parts[t] = lane_value<words4>(slots, simt_identity.lane / 4 * 4 + t);
+    auto element = [&](unsigned row, unsigned k) {
+        return static_cast<unsigned short>(parts[k % 8 / 2].w[2 * (k / 8) + row / 8] >> k % 2 * 16);
+    };
+    multiply_group(c, h, j, element, b, panel, columns, transposed, load);
 }
 
 // ------------------------------------------------------------------------------------------------ copies
@@ -157,3 +243,25 @@ inline void tile_copies_but_3() { simt::await_copies(3); }
 inline void tile_copies_but_4() { simt::await_copies(4); }
 inline void tile_copies_but_5() { simt::await_copies(5); }
 inline void tile_copies_but_6() { simt::await_copies(6); }
+
+#define SIMT_GROUP_2(name, type, columns, transposed, rows) \
+    inline void name(float *c, int h, int j, rows a, unsigned b, int panel, SIMT_HERE) { \
+        auto load = [](unsigned short bits) { return tile_##type##_load(bits); }; \
+        simt::multiply_group(c, h, j, a, b, panel, columns, transposed, load, here, "wgmma"); \
+    }
+#define SIMT_GROUP(type, columns) \
+    SIMT_GROUP_2(tile_group_##type##_##columns##_registers, type, columns, false, const unsigned *) \
+    SIMT_GROUP_2(tile_group_##type##_##columns##_registers_transposed, type, columns, true, const unsigned *) \
+    SIMT_GROUP_2(tile_group_##type##_##columns##_tile, type, columns, false, unsigned) \
+    SIMT_GROUP_2(tile_group_##type##_##columns##_tile_transposed, type, columns, true, unsigned)
+#define SIMT_GROUPS(type) \
+    SIMT_GROUP(type, 8) SIMT_GROUP(type, 16) SIMT_GROUP(type, 32) SIMT_GROUP(type, 64) SIMT_GROUP(type, 128) SIMT_GROUP(type, 256)
+SIMT_GROUPS(bf16)
+SIMT_GROUPS(f16)
+#undef SIMT_GROUPS
+#undef SIMT_GROUP
+#undef SIMT_GROUP_2
+inline void tile_group_begin() {}
+inline void tile_group_end() {}
+inline void tile_hold(float *) {}
+inline void tile_copies_seen() {}

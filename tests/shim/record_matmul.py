@@ -6,6 +6,8 @@
 #   nvcc -arch=sm_90a record.cu -o record && ./record > words.txt   a line of words for each case
 #   tests/shim/record_matmul.py case GOLDEN < words.txt > tests/shim/cases/ok_matmul_recorded.cu
 #
+# With `groups` behind GOLDEN the same for products by groups of four warps: a check sum of each thread's elements.
+#
 # GOLDEN is tests/golden/cases, where the helpers' texts are taken from. What goes in is made by the kernel itself, from
 # the case's number: every fourth case has products of one size, of many sizes, nearly cancelling ones, special values.
 import re
@@ -15,6 +17,10 @@ from pathlib import Path
 HELPERS = ["tile_address", "tile_mma_bf16", "tile_mma_f16", "tile_matrices_4", "tile_matrices_4_transposed",
            "tile_matrices_2", "tile_matrices_2_transposed", "tile_pack_bf16", "tile_pack_f16"]
 WORDS = 22  # of each lane
+GROUPS = ["bf16_64_tile", "bf16_64_tile_transposed", "bf16_64_registers_transposed", "f16_64_tile",
+          "f16_64_registers_transposed"]
+GROUP_HELPERS = ["tile_address", "tile_panels", "tile_copies_seen", "tile_group_begin", "tile_group_end", "tile_hold",
+                 *("tile_group_" + group for group in GROUPS)]
 
 INPUTS = """
 static __device__ unsigned mixed(unsigned x) {
@@ -84,6 +90,114 @@ static __device__ void run(const int n, const int lane, unsigned char *shared, u
 }
 """
 
+# Tiles of 64 by 64, of which a product uses 16 of what is summed over: the second sixteen of a row, or rows 16 to 31.
+GROUP_INPUTS = """
+static __device__ unsigned short at(const unsigned char *tile, const int row, const int column) {
+    return *(const unsigned short *)(tile + row * 128 + ((column / 8 ^ row % 8) * 16 + column % 8 * 2));
+}
+static __device__ void fill(unsigned char *tile, const int n, const int half) {
+    const int kind = n % 3;
+    for (int i = (int)threadIdx.x; i < 4096; i += 128) {
+        const unsigned u = element(kind, (unsigned)((n * 2 + half) * 4096 + i), half == 2 ? 10 : 7);
+        *(unsigned short *)(tile + i / 64 * 128 + ((i % 64 / 8 ^ i / 64 % 8) * 16 + i % 8 * 2)) = half == 2 ? f16_of(u) : bf16_of(u);
+    }
+}
+static __device__ void product(const int which, const unsigned char *x, const unsigned char *w, float *c) {
+    const int lane = (int)threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
+    const unsigned a = tile_address(x) + 32, b = tile_address(w) + 32, across = tile_address(w) + 2048;
+    unsigned rows[4];
+    for (int i = 0; i < 4; ++i) {
+        const int r = row + i % 2 * 8, k = 16 + i / 2 * 8 + lane % 4 * 2;
+        rows[i] = at(x, r, k) | (unsigned)at(x, r, k + 1) << 16;
+    }
+    for (int i = 0; i < 32; ++i) tile_hold(c + i);
+    tile_group_begin();
+    if (which == 0) tile_group_bf16_64_tile(c, 2, 4, a, b, 16);
+    if (which == 1) tile_group_bf16_64_tile_transposed(c, 2, 4, a, across, 8192);
+    if (which == 2) tile_group_bf16_64_registers_transposed(c, 2, 4, rows, across, 8192);
+    if (which == 3) tile_group_f16_64_tile(c, 2, 4, a, b, 16);
+    if (which == 4) tile_group_f16_64_registers_transposed(c, 2, 4, rows, across, 8192);
+    tile_group_end();
+    for (int i = 0; i < 32; ++i) tile_hold(c + i);
+}
+static __device__ float start(const int n, const int i) {
+    const unsigned u = number((unsigned)(n * 4096 + (int)threadIdx.x * 32 + i), 4, 23);
+    return *(const float *)&u;
+}
+static __device__ unsigned sum_of(const float *c) {
+    unsigned sum = 0;
+    for (int i = 0; i < 32; ++i) sum = mixed(sum + *(const unsigned *)&c[i]);
+    return sum;
+}
+"""
+
+GROUP_PROGRAM = """
+#include <cstdio>
+static __device__ float wide(const unsigned short u, const bool half) {
+    float f;
+    if (half) asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(u)); else f = __uint_as_float((unsigned)u << 16);
+    return f;
+}
+extern "C" __global__ void record(unsigned *sums, float *errors) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const int n = (int)blockIdx.x, lane = (int)threadIdx.x % 32, row = (int)threadIdx.x / 32 * 16 + lane / 4;
+    for (int which = 0; which < GROUPS; ++which) {
+        const bool half = which > 2, transposed = which != 0 && which != 3;
+        __syncthreads();
+        fill(shared, n, half ? 2 : 0);
+        fill(shared + 8192, n + 100, half ? 2 : 0);
+        tile_copies_seen();
+        __syncthreads();
+        float c[32], worst = 0;
+        for (int i = 0; i < 32; ++i) c[i] = start(n, i);
+        product(which, shared, shared + 8192, c);
+        for (int i = 0; i < 32; ++i) {
+            const int r = row + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+            float wanted = start(n, i), size = 1;
+            for (int k = 16; k < 32; ++k) {
+                const float p = wide(at(shared, r, k), half) * wide(transposed ? at(shared + 8192, k, column) : at(shared + 8192, column, k), half);
+                wanted += p; size += fabsf(p);
+            }
+            worst = fmaxf(worst, fabsf(wanted - c[i]) / size);
+        }
+        sums[(n * GROUPS + which) * 128 + threadIdx.x] = sum_of(c);
+        errors[(n * GROUPS + which) * 128 + threadIdx.x] = worst;
+    }
+}
+int main() {
+    unsigned *sums; float *errors;
+    if (cudaMallocManaged(&sums, CASES * GROUPS * 512) || cudaMallocManaged(&errors, CASES * GROUPS * 512)) return 1;
+    record<<<CASES, 128, 16384>>>(sums, errors);
+    if (cudaDeviceSynchronize()) { fprintf(stderr, "%s\\n", cudaGetErrorString(cudaGetLastError())); return 1; }
+    for (int which = 0; which < GROUPS; ++which) {
+        float worst = 0;
+        for (int n = 0; n < CASES; ++n) for (int i = 0; i < 128; ++i) worst = fmaxf(worst, errors[(n * GROUPS + which) * 128 + i]);
+        fprintf(stderr, "product %d: worst error %g\\n", which, worst);
+    }
+    for (int i = 0; i < CASES * GROUPS * 128; ++i) printf("%08x%c", sums[i], i % (GROUPS * 128) == GROUPS * 128 - 1 ? '\\n' : ' ');
+    return 0;
+}
+"""
+
+GROUP_CASE = """
+extern "C" __global__ void test(float *out, const float *in, int n) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    bool good = n > 0 && in[0] == 0.0f;
+    for (int which = 0; which < GROUPS; ++which) {
+        __syncthreads();
+        fill(shared, (int)blockIdx.x, which > 2 ? 2 : 0);
+        fill(shared + 8192, (int)blockIdx.x + 100, which > 2 ? 2 : 0);
+        tile_copies_seen();
+        __syncthreads();
+        float c[32];
+        for (int i = 0; i < 32; ++i) c[i] = start((int)blockIdx.x, i);
+        product(which, shared, shared + 8192, c);
+        good = good && sum_of(c) == recorded[(blockIdx.x * GROUPS + which) * 128 + threadIdx.x];
+    }
+    out[blockIdx.x * 128 + threadIdx.x] = good ? 1.0f : 0.0f;
+}
+"""
+
 PROGRAM = """
 #include <cstdio>
 extern "C" __global__ void record(unsigned *words) {
@@ -118,15 +232,15 @@ extern "C" __global__ void test(float *out, const float *in, int n) {
 """
 
 
-def helper_texts(golden):
+def helper_texts(golden, names):
     found = {}
     for file in sorted(Path(golden).glob("*.cu")):
         for text in re.findall(r"^static __device__ __forceinline__ .*?^}\n", file.read_text(), re.M | re.S):
             found.setdefault(re.search(r"(\w+)\(", text.split("__forceinline__", 1)[1]).group(1), text)
-    missing = [name for name in HELPERS if name not in found]
+    missing = [name for name in names if name not in found]
     if missing:
         sys.exit(f"no golden case has {', '.join(missing)}")
-    return "\n".join(found[name] for name in HELPERS)
+    return "\n".join(found[name] for name in names)
 
 
 def table(lines):
@@ -137,14 +251,19 @@ def table(lines):
 
 def main():
     licence = "// SPDX-License-Identifier: Apache-2.0\n"
-    texts = helper_texts(sys.argv[2])
+    groups = "groups" in sys.argv
+    texts = helper_texts(sys.argv[2], GROUP_HELPERS if groups else HELPERS)
+    inputs = INPUTS[:INPUTS.index("static __device__ void run")] + GROUP_INPUTS if groups else INPUTS
+    enum = f"GROUPS = {len(GROUPS)}" if groups else f"WORDS = {WORDS}"
     if sys.argv[1] == "program":
-        print(licence + texts + f"\nenum {{ WORDS = {WORDS}, CASES = {sys.argv[3]} }};" + INPUTS + PROGRAM, end="")
+        print(licence + texts + f"\nenum {{ {enum}, CASES = {sys.argv[-1]} }};" + inputs + (GROUP_PROGRAM if groups else PROGRAM), end="")
         return
     lines = [line for line in sys.stdin.read().splitlines() if line]
-    head = "// What an H200 makes of the matrix helpers, bit for bit: written by tests/shim/record_matmul.py.\n"
-    launch = f"// LAUNCH blocks={len(lines)} threads=32 dynamic=1024\n"
-    print(licence + head + launch + texts + f"\nenum {{ WORDS = {WORDS} }};" + INPUTS + table(lines) + CASE, end="")
+    what = "products by groups of warps" if groups else "the matrix helpers"
+    head = f"// What an H200 makes of {what}, bit for bit: written by tests/shim/record_matmul.py.\n"
+    threads, dynamic, steps = (128, 16384, 40000000) if groups else (32, 1024, 1000000)
+    launch = f"// LAUNCH blocks={len(lines)} threads={threads} dynamic={dynamic} steps={steps}\n"
+    print(licence + head + launch + texts + f"\nenum {{ {enum} }};" + inputs + table(lines) + (GROUP_CASE if groups else CASE), end="")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,10 @@ static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long
     return a > b ? a : b;
 }
 
+static __device__ __forceinline__ void tile_copies_done() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 static __device__ __forceinline__ int tile_cell(const int row, const int chunk, const int chunks) {
     const int turn = chunks >= 8 ? row % 8 : row / (8 / chunks) % chunks;
     return (row * chunks + (chunk ^ turn)) * 16;
@@ -38,8 +42,8 @@ static __device__ __forceinline__ void tile_copy_16(const unsigned at, const voi
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(from), "r"(bytes) : "memory");
 }
 
-static __device__ __forceinline__ void tile_copies_done() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
+static __device__ __forceinline__ void tile_copies_end() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 static __device__ __forceinline__ void tile_matrices_4(unsigned *m, const unsigned at) {
@@ -53,8 +57,24 @@ static __device__ __forceinline__ void tile_mma_bf16(float *c, float *d, const u
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+static __device__ __forceinline__ float tile_exp_rough(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    return power;
+}
+
+static __device__ __forceinline__ float tile_reciprocal_rough(float x) {
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+    return reciprocal;
+}
+
+static __device__ __forceinline__ float tile_sigmoid_rough(float x) {
+    return tile_reciprocal_rough(1.0f + tile_exp_rough(-x));
+}
+
 static __device__ __forceinline__ float tile_silu_rough(float x) {
-    return __fdividef(x, 1.0f + __expf(-x));
+    return x * tile_sigmoid_rough(x);
 }
 
 static __device__ __forceinline__ unsigned tile_pack_bf16(const float low, const float high) {
@@ -86,8 +106,17 @@ static __device__ __forceinline__ float tile_bf16_round(float f) {
     return tile_bf16_load(tile_bf16_store(f));
 }
 
-static __device__ __forceinline__ void tile_store_bf16x2(unsigned short *p, const float *v) {
-    *(unsigned *)p = (unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16;
+static __device__ __forceinline__ void tile_turn_quad(unsigned *w, const int lane) {
+    const unsigned all = 0xffffffffu;
+    const bool odd = lane & 1, upper = lane & 2;
+    const unsigned a = __shfl_xor_sync(all, odd ? w[0] : w[1], 1), b = __shfl_xor_sync(all, odd ? w[2] : w[3], 1);
+    w[0] = odd ? a : w[0], w[1] = odd ? w[1] : a, w[2] = odd ? b : w[2], w[3] = odd ? w[3] : b;
+    const unsigned c = __shfl_xor_sync(all, upper ? w[0] : w[2], 2), d = __shfl_xor_sync(all, upper ? w[1] : w[3], 2);
+    w[0] = upper ? c : w[0], w[1] = upper ? d : w[1], w[2] = upper ? w[2] : c, w[3] = upper ? w[3] : d;
+}
+
+static __device__ __forceinline__ void tile_store_quad(void *p, const unsigned *w) {
+    *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
 }
 
 static __device__ __forceinline__ unsigned tile_address(const unsigned char *shared) {
@@ -141,44 +170,46 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_1(const 
 }
 
 // launch: H * ((N / 64) + B) blocks of 128 threads
-extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, unsigned short *__restrict__ out, const int *__restrict__ found_7, float alpha, float scale, int H, int B) {
+extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, unsigned short *__restrict__ out, const int *__restrict__ found_7, float alpha, float scale, int N, int H, int B) {
     const int thread = (int)threadIdx.x;
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
     extern __shared__ __align__(128) unsigned char tile_stage[];
     const unsigned tiles = tile_address(tile_stage);
-    const int e_t = (lane & 3) * 2;
     const int tq_t = warp * 8 + (lane >> 2 & 7);
     const int tk_t = (lane & 3) * 2;
+    const long long B_i64 = (long long)B;
+    const long long i = (long long)(N / 64) + B_i64;
     const int th = (int)(blockIdx.x % H);
     const int tb = (int)(blockIdx.x / H);
-    const long long row = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)tb] - 1LL, (long long)(B - 1)), 0LL);
+    const long long i_2 = i - 1LL - tb;
+    const long long row = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)i_2] - 1LL, (long long)(B - 1)), 0LL);
     const int row_i32 = (int)row;
     const long long start = offsets[row_i32];
-    const long long begin = (tb - (start / 64LL + row)) * 64LL;
+    const long long begin = (i_2 - (start / 64LL + row)) * 64LL;
     const int begin_i32 = (int)tile_clampi_i64(begin, -2146435071LL, 2146435071LL);
     // 21: let start = offsets[tb];
     // 22: let length = offsets[tb + 1] - start;
     // 23: for tq in jagged_tile(length) {
     // 24: let query = q[start + tq, th, d];
-    const long long i = begin_i32 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_i32 + 1] - start) : begin;
-    const int i_2 = (int)tile_clampi_i64(i - begin, -2146435071LL, 2146435071LL);
+    const long long i_3 = begin_i32 >= 0 ? tile_mini_i64(begin + 64LL, offsets[row_i32 + 1] - start) : begin;
+    const int i_4 = (int)tile_clampi_i64(i_3 - begin, -2146435071LL, 2146435071LL);
     const int start_i32 = (int)start;
-    for (int tq0 = 0; tq0 < i_2; tq0 += 64) {
+    for (int tq0 = 0; tq0 < i_4; tq0 += 64) {
         const int tq = tq0 + tq_t;
-        int i_3[2];
+        int i_5[2];
         #pragma unroll
         for (int tq_i = 0; tq_i < 2; ++tq_i) {
-            i_3[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 32), -2146435071LL, 2146435071LL);
+            i_5[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 32), -2146435071LL, 2146435071LL);
         }
+        tile_copies_done();
         __syncthreads();
         #pragma unroll
         for (int copy = 0; copy < 4; ++copy) {
             const int tq_s = thread / 8 + copy * 16, d_s = thread % 8 * 8;
-            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_i32 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_2);
+            tile_copy_16(tiles + tile_cell(thread / 8, d_s / 8, 8) + copy * 2048, q + ((start_i32 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_4);
         }
-        tile_copies_done();
-        __syncthreads();
+        tile_copies_end();
         // 25: var acc: accum(T)[tb, th, tq, e] = 0;
         float acc[8][2][2];
         #pragma unroll
@@ -192,8 +223,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             }
         }
         // 26: for tk in jagged_tile(tq.end) {
-        const int i_4 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i), -2146435071LL, 2146435071LL);
-        const int tk_full = i_4 - i_4 % 32;
+        const int i_6 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i_3), -2146435071LL, 2146435071LL);
+        const int tk_full = i_6 - i_6 % 32;
         for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
             const int tk = tk0 + tk_t;
             // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
@@ -249,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                        causal[tq_i][tk_r][tk_v] = i_3[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
+                        causal[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
                     }
                 }
             }
@@ -275,19 +306,19 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 }
             }
         }
-        if (tk_full < i_4) {
+        if (tk_full < i_6) {
             const int tk0_2 = tk_full;
             const int tk_2 = tk0_2 + tk_t;
             __syncthreads();
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
                 const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_4);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_6);
             }
             #pragma unroll
             for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
                 const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_4);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_6);
             }
             tile_copies_done();
             __syncthreads();
@@ -328,8 +359,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
-                        const float causal_2 = i_3[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_4 ? causal_2 : 0.0f;
+                        const float causal_2 = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_6 ? causal_2 : 0.0f;
                     }
                 }
             }
@@ -356,6 +387,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             }
         }
         // 31: out[start + tq, th, e] = acc;
+        unsigned pairs[8][2];
         #pragma unroll
         for (int e_r = 0; e_r < 8; ++e_r) {
             #pragma unroll
@@ -365,7 +397,20 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 for (int e_v = 0; e_v < 2; ++e_v) {
                     acc_bf16[e_v] = tile_bf16_round(acc[e_r][tq_i][e_v]);
                 }
-                if (tq + tq_i * 32 < i_2) tile_store_bf16x2(out + ((start_i32 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + (e_t + e_r * 8), acc_bf16);
+                pairs[e_r][tq_i] = tile_pack_bf16(acc_bf16[0], acc_bf16[1]);
+            }
+        }
+        #pragma unroll
+        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+            #pragma unroll
+            for (int e_r = 0; e_r < 8; e_r += 4) {
+                unsigned quad[4];
+                quad[0] = pairs[e_r][tq_i];
+                quad[1] = pairs[e_r + 1][tq_i];
+                quad[2] = pairs[e_r + 2][tq_i];
+                quad[3] = pairs[e_r + 3][tq_i];
+                tile_turn_quad(quad, lane);
+                if (tq + tq_i * 32 < i_4) tile_store_quad(out + ((start_i32 + (int)(begin + (long long)(tq + tq_i * 32))) * H + th) * 64 + ((e_r + lane % 4) * 8), quad);
             }
         }
     }

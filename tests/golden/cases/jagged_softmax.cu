@@ -118,6 +118,12 @@ static __device__ __forceinline__ void tile_load_once_bf16x8(float *v, const uns
     v[7] = __uint_as_float(q0.w & 0xffff0000u);
 }
 
+static __device__ __forceinline__ float tile_exp_rough(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    return power;
+}
+
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -325,7 +331,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             float v_10[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_10[tm_i] = tile_bf16_round(__expf(v_9[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_10[tm_i] = tile_bf16_round(tile_exp_rough(v_9[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             tile_store_once_bf16x8(out + (start + (tk_3 + tk_i * 64)) * 128 + tm, v_10);
         }
@@ -344,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
             float v_12[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_12[tm_i] = tile_bf16_round(__expf(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                v_12[tm_i] = tile_bf16_round(tile_exp_rough(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
             }
             if (tk_4 + tk_i * 64 < length_i32) tile_store_once_bf16x8(out + (start + (tk_4 + tk_i * 64)) * 128 + tm, v_12);
         }

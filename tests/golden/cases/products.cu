@@ -88,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(64) products(const unsigned short *
     const int tn_t = (lane & 3) * 2;
     const int tm0 = (int)blockIdx.x * 32;
     const int tm = tm0 + tm_t;
-    // 4: axis n = 32;
+    // 4: axis n = N;
     // 5: for tm in tile(M) {
     bool inside[2];
     #pragma unroll

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products on the matrix units, by groups of four warps: sm_90a's wgmma.
+//
+// In: `mma` operations. Out: one instruction for 64 rows, all columns and 16 points of what is summed over; all of a
+// product's instructions are under way together. The one idea: of 64 rows each warp of the group has 16, in the layout
+// that a single warp's instruction gives them, so that nothing but the order of a tile's rows in shared memory differs.
+#include "codegen/matmul.h"
+
+static bool is_tile(const struct ir_value *value) {
+    return !value->region && is_staged(value->def);
+}
+
+// Elements between neighbours of the sum's variable along an axis's registers.
+static int stride_of(const struct emitter *emitter, const struct ir_value *value, int axis) {
+    struct dims dims = dims_of(emitter, value->axes);
+    int stride = 1;
+    for (int i = dims.count; i-- > 0 && (dims.items[i].axis != axis || dims.items[i].vector);)
+        stride *= dims.items[i].count;
+    return stride;
+}
+
+static void hold(struct emitter *emitter, const struct ir_value *sum) {
+    struct dims dims = dims_of(emitter, sum->axes);
+    open_loops(emitter, &dims, 0, dims.count);
+    line(emitter, "%s(&%s);", helper(emitter, "tile_hold"), subscript_text(emitter, emitter->forms[sum->id].name, &dims));
+    close_loops(emitter, dims.count);
+}
+
+// Where the 16 points of step f->depth begin, in a tile along which memory runs as the sum does.
+static const char *along_depth(struct emitter *emitter, const struct factors *f, const struct tile *tile, const char *at) {
+    return print(emitter, "%s + %s / 4 * %d + %s %% 4 * 32", at, f->depth, tile->rows * PANEL_ROW, f->depth);
+}
+
+static const char *rows_text(struct emitter *emitter, const struct factors *f) {
+    struct tile tile = tile_of(emitter, f->op->operands[0]->def);
+    int groups = emitter->lowered->warps / 4;
+    const char *block = print(emitter, groups > 1 ? "(%s * %d + warp / 4)" : "%s", f->row, groups);
+    emitter->needs_warp |= groups > 1;
+    return along_depth(emitter, f, &tile,
+                       print(emitter, "%s + %s * %d", tile_text(emitter, f->op->operands[0]), block, 64 * PANEL_ROW));
+}
+
+static void write_instruction(struct emitter *emitter, const struct factors *f, const char *rows) {
+    const struct ir_value *sum = f->op->results[0], *staged = f->op->operands[1];
+    struct tile tile = tile_of(emitter, staged->def);
+    bool transposed = tile.inner != f->summed;
+    const char *columns = tile_text(emitter, staged);
+    columns = transposed ? print(emitter, "%s + %s * %d", columns, f->depth, 16 * PANEL_ROW)
+                         : along_depth(emitter, f, &tile, columns);
+    const char *name = print(emitter, "tile_group_%s_%d_%s%s", ir_type_name(staged->type), layout_of(emitter, f->columns)->block,
+                             rows ? "registers" : "tile", transposed ? "_transposed" : "");
+    const char *first = element_text(emitter, sum, f->rows, print(emitter, "2 * %s", f->row), f->columns, "0", "0");
+    const char *a = rows ? print(emitter, "%s[%s][%s]", rows, f->depth, f->row) : rows_text(emitter, f);
+    line(emitter, "%s(&%s, %d, %d, %s, %s, %d);", helper(emitter, name), first, stride_of(emitter, sum, f->rows),
+         stride_of(emitter, sum, f->columns), a, columns, transposed ? tile.rows * PANEL_ROW : CELL_BYTES);
+}
+
+void write_group_product(struct emitter *emitter, const struct factors *f) {
+    int steps = layout_of(emitter, f->summed)->block / 16, blocks = layout_of(emitter, f->rows)->registers / 2;
+    const char *rows = NULL;
+    if (!is_tile(f->op->operands[0])) {
+        rows = unique_name(emitter, "rows");
+        line(emitter, "unsigned %s[%d][%d][4];", rows, steps, blocks);
+        open_count(emitter, f->depth, steps, 1);
+        open_count(emitter, f->row, blocks, 1);
+        write_computed_rows(emitter, f, print(emitter, "%s[%s]", rows, f->depth));
+        close_brace(emitter);
+        close_brace(emitter);
+    }
+    hold(emitter, f->op->results[0]);
+    line(emitter, "%s();", helper(emitter, "tile_group_begin"));
+    open_count(emitter, f->depth, steps, 1);
+    open_count(emitter, f->row, blocks, 1);
+    write_instruction(emitter, f, rows);
+    close_brace(emitter);
+    close_brace(emitter);
+    line(emitter, "%s();", helper(emitter, "tile_group_end"));
+    hold(emitter, f->op->results[0]);
+}

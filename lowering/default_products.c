@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The default config of a kernel with products that the matrix units can do.
+//
+// In: the kernel, the default without them, the architecture. Out: that config with blocks for products, if the kernel can
+// be lowered so. The one idea: what fits is found by lowering: groups of warps first, then single warps.
+//
+// note [blocks] Measured on an H200 with bf16. A block of rows has the warps. Where a product's operand is itself computed
+// (attention), rows are few, because the sum's registers and those of the computed operand add up, and three blocks on a
+// multiprocessor hide each other's waits better than tiles ahead do. Else tiles are as large as registers allow, so that
+// the other operand is read from the L2 as seldom as can be.
+#include <string.h>
+
+#include "lowering/axes.h"
+#include "lowering/matmul.h"
+#include "lowering/pass.h"
+
+enum {
+    SUMMED = 64,
+    COLUMNS = 128,
+    GROUP_COLUMNS_EACH = 256,
+    CHAINED_ROWS = 64,    // a computed operand beside the sum
+    PLAIN_ROWS = 128,
+    LONGEST_FULL = 256,   // a full axis over this leaves no room in shared memory
+    RESIDENT = 3,         // blocks on a multiprocessor: they wait for memory in turns
+    GROUPS_OF = 90,       // sm_90a
+};
+
+struct products {
+    bool groups, chained;
+    struct matmul_axes axes;
+};
+
+static bool has_computed_operand(const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        for (int i = 0; op->code == OP_DOT && i < 2; i++)
+            if (op->operands[i]->region || op->operands[i]->def->code != OP_LOAD)
+                return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_computed_operand(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+static int up_to(int64_t extent, int least, int most) {
+    int power = least;
+    while (power < most && (extent <= 0 || power < extent))
+        power *= 2;
+    return power;
+}
+
+static void size_axis(const struct products *p, const struct axis_use *use, int axis, struct config_axis *given) {
+    enum matmul_role role = p->axes.roles[axis];
+    if (use->full || role == ROLE_NONE)
+        return;
+    if (p->axes.summed[axis])
+        given->block = up_to(use->extent, p->groups ? GROUP_CELLS : MATMUL_DEPTH, SUMMED);
+    else if (role == ROLE_COLUMNS)
+        given->block = up_to(use->extent, p->groups ? GROUP_CELLS : MATMUL_DEPTH,
+                             p->groups && !p->chained ? GROUP_COLUMNS_EACH : COLUMNS);
+    else
+        given->block = up_to(use->extent, MATMUL_ROWS * GROUP_WARPS, p->chained ? CHAINED_ROWS : PLAIN_ROWS);
+    given->warps = role == ROLE_ROWS ? GROUP_WARPS : 1;
+    if (role == ROLE_ROWS && p->groups && given->block >= 2 * MATMUL_ROWS * GROUP_WARPS)
+        given->warps = 2 * GROUP_WARPS;
+}
+
+static int axis_of_name(const struct ir_kernel *kernel, const char *name) {
+    for (int a = 0; a < kernel->axis_count; a++)
+        if (!strcmp(kernel->axes[a].name, name))
+            return a;
+    return -1;
+}
+
+// Rows of a jagged loop whose tiles stand alone go to the grid, a tile a block.
+static void share_out(struct arena *arena, const struct ir_kernel *kernel, const struct products *p,
+                      const struct axis_list *list, struct config *config) {
+    for (int i = 0; i < list->count; i++) {
+        int axis = axis_of_name(kernel, list->items[i].name);
+        if (p->axes.roles[axis] != ROLE_ROWS || !list->items[i].jagged || !may_split(arena, kernel))
+            continue;
+        config->strategy = STRATEGY_CHUNKS;
+        config->chunk = config->axes[i].block;
+    }
+}
+
+// Columns of the widest result.
+static int widest_sum(const struct ir_kernel *kernel, const struct products *p, const struct config *config) {
+    int widest = 0;
+    for (int i = 0; i < config->axis_count; i++) {
+        int axis = axis_of_name(kernel, config->axes[i].name);
+        bool columns = p->axes.roles[axis] == ROLE_COLUMNS && !p->axes.summed[axis];
+        if (columns && config->axes[i].block > widest)
+            widest = config->axes[i].block;
+    }
+    return widest;
+}
+
+static bool shape(struct arena *arena, const struct ir_kernel *kernel, struct config *config, bool groups) {
+    struct axis_list list = axis_list(kernel);
+    struct products p = {.groups = groups, .chained = has_computed_operand(kernel->body)};
+    for (int i = 0; i < config->axis_count; i++)
+        if (list.items[i].full && list.items[i].extent > LONGEST_FULL)
+            return false;
+    if (!matmul_shape(arena, kernel, config) || !matmul_axes(arena, kernel, config, &p.axes).ok)
+        return false;
+    if (groups)
+        config->dot = DOT_WGMMA;
+    for (int i = 0; i < config->axis_count; i++)
+        size_axis(&p, &list.items[i], axis_of_name(kernel, config->axes[i].name), &config->axes[i]);
+    config->stages = groups && p.chained ? 1 : 2;
+    config->min_blocks = groups && p.chained && widest_sum(kernel, &p, config) <= COLUMNS ? RESIDENT : 0;
+    share_out(arena, kernel, &p, &list, config);
+    return true;
+}
+
+static bool lowers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm, bool groups) {
+    struct lower_options options = {.target = {TARGET_CUDA, sm, groups}};
+    struct status status = config_check(arena, kernel, config);
+    return status.ok && lower(arena, kernel, config, &options, &status) && status.ok;
+}
+
+static struct config *copy_of(struct arena *arena, const struct config *config) {
+    struct config *copy = ARENA_NEW(arena, struct config);
+    *copy = *config;
+    copy->axes = ARENA_ARRAY(arena, struct config_axis, config->axis_count);
+    memcpy(copy->axes, config->axes, sizeof *copy->axes * (size_t)config->axis_count);
+    return copy;
+}
+
+struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm) {
+    for (int groups = sm == GROUPS_OF; groups >= 0 && sm >= 80 && may_multiply(kernel); groups--) {
+        struct config *products = copy_of(arena, config);
+        if (shape(arena, kernel, products, groups) && lowers(arena, kernel, products, sm, groups))
+            return products;
+    }
+    return NULL;
+}
