@@ -37,11 +37,12 @@ void count_steps(struct evaluator *evaluator, const struct ir_op *op, int64_t po
 // ---------------------------------------------------------------------------------------------- operations
 
 static void set_number(struct evaluator *evaluator, const struct ir_op *op, struct ir_scalar number) {
-    union cell *cell = cells_new(evaluator, 1);
+    struct cell *cell = cells_new(evaluator, 1);
     if (ir_type_is_float(op->results[0]->type))
         cell->number = number.number;
     else
         cell->integer = number.integer;
+    cell->error = 0;
     evaluator->cells[op->results[0]->id] = cell;
 }
 
@@ -54,14 +55,14 @@ static void evaluate_tile(struct evaluator *evaluator, const struct ir_op *op) {
     }
     int64_t rows = count_of(evaluator, op->results[0]->axes);
     const int64_t *numbers = op->code == OP_BEGIN ? tile->begin : op->code == OP_END ? tile->end : tile->id;
-    union cell *cells = cells_new(evaluator, rows);
+    struct cell *cells = cells_new(evaluator, rows);
     for (int64_t row = 0; row < rows; row++)
         cells[row].integer = numbers[row];
     evaluator->cells[op->results[0]->id] = cells;
 }
 
 // Runs `region` where `condition` holds (or doesn't) on the values carried so far.
-static void run_branch(struct evaluator *evaluator, const struct ir_op *op, int branch, const union cell **carried) {
+static void run_branch(struct evaluator *evaluator, const struct ir_op *op, int branch, const struct cell **carried) {
     struct mask *around = evaluator->mask;
     const struct ir_region *region = op->regions[branch];
     const struct ir_value *condition = op->operands[0];
@@ -77,7 +78,7 @@ static void run_branch(struct evaluator *evaluator, const struct ir_op *op, int 
 }
 
 static void evaluate_if(struct evaluator *evaluator, const struct ir_op *op) {
-    const union cell **carried = scratch_take(evaluator, evaluator->depth, (size_t)op->result_count * sizeof *carried);
+    const struct cell **carried = scratch_take(evaluator, evaluator->depth, (size_t)op->result_count * sizeof *carried);
     for (int i = 0; i < op->result_count; i++)
         carried[i] = evaluator->cells[op->operands[1 + i]->id];
     run_branch(evaluator, op, 0, carried);

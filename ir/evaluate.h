@@ -17,9 +17,12 @@
 
 #include "ir/ir.h"
 
-union cell {  // an element: integer for bool and integers, number for floating types
-    int64_t integer;
-    double number;
+struct cell {  // an element: integer for bool and integers, number for floating types
+    union {
+        int64_t integer;
+        double number;
+    };
+    double error;  // how far off a floating number may be (evaluate_error.c); only where the evaluation asks for it
 };
 
 struct scratch {  // memory that is emptied at once
@@ -58,13 +61,13 @@ struct frame {
 
 struct seen_mask {  // a mask as seen from some axes
     axes_t axes;
-    const union cell *data;
+    const struct cell *data;
     struct seen_mask *next;
 };
 
 struct mask {
     axes_t axes;
-    const union cell *data;  // on `axes`; NULL: every point is active
+    const struct cell *data;  // on `axes`; NULL: every point is active
     struct seen_mask *seen;
 };
 
@@ -86,7 +89,7 @@ struct evaluator {
     struct arena *arena;  // for words
     struct status status;
     jmp_buf leave;
-    const union cell **cells;  // by value id
+    const struct cell **cells;  // by value id
     int depth;                 // the present frame
     struct frame *frames;
     int frame_count;
@@ -107,7 +110,7 @@ struct evaluator {
 void *scratch_take(struct evaluator *evaluator, int depth, size_t bytes);
 void scratch_empty(struct scratch *scratch);
 void scratch_free(struct scratch *scratch);
-union cell *cells_new(struct evaluator *evaluator, int64_t count);  // in the present frame
+struct cell *cells_new(struct evaluator *evaluator, int64_t count);  // in the present frame
 
 void frame_enter(struct evaluator *evaluator);
 void frame_empty(struct evaluator *evaluator);  // before each step
@@ -120,19 +123,19 @@ int64_t count_of(struct evaluator *evaluator, axes_t axes);              // all 
 const int32_t *map_between(struct evaluator *evaluator, axes_t from, axes_t to);
 const int32_t *inner_map_between(struct evaluator *evaluator, axes_t from, axes_t to);  // inner axes alike
 // The same values on more axes; the data itself if there are no more.
-const union cell *expand(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to);
-const union cell *operand_on(struct evaluator *evaluator, const struct ir_op *op, int index, axes_t axes);
+const struct cell *expand(struct evaluator *evaluator, const struct cell *data, axes_t from, axes_t to);
+const struct cell *operand_on(struct evaluator *evaluator, const struct ir_op *op, int index, axes_t axes);
 
-struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes_t axes, const union cell *data, bool negate);
+struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes_t axes, const struct cell *data, bool negate);
 // For every point of `axes` whether an active point lies over it; NULL: all of them.
-const union cell *active_at(struct evaluator *evaluator, axes_t axes);
+const struct cell *active_at(struct evaluator *evaluator, axes_t axes);
 bool any_active(struct evaluator *evaluator);
 // Whether any of `data` (on `from`) over each point of `to` is true.
-const union cell *any_over(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to);
+const struct cell *any_over(struct evaluator *evaluator, const struct cell *data, axes_t from, axes_t to);
 // "tb = 3, tk = 5", in the arena.
 const char *point_in_words(struct evaluator *evaluator, axes_t axes, int64_t point);
 // The position on each point of `axes` of one axis among them.
-const union cell *positions_on(struct evaluator *evaluator, int axis, axes_t axes);
+const struct cell *positions_on(struct evaluator *evaluator, int axis, axes_t axes);
 
 // ------------------------------------------------------------------------------------------ evaluate.c
 
@@ -158,6 +161,23 @@ void evaluate_print(struct evaluator *evaluator, const struct ir_op *op);
 void fill_outputs(struct evaluator *evaluator);
 void evaluate_elementwise(struct evaluator *evaluator, const struct ir_op *op);  // evaluate_element.c
 void evaluate_update(struct evaluator *evaluator, const struct ir_op *op);
-void round_cells(enum ir_type type, union cell *cells, int64_t count);      // floating types
+void round_cells(enum ir_type type, struct cell *cells, int64_t count);      // floating types
+
+// ------------------------------------------------------------------------------------------ evaluate_error.c
+
+// What follows is called only where the evaluation asks for errors.
+double unit_roundoff(enum ir_type type);
+void error_elementwise(const struct ir_op *op, int64_t count, struct cell *r, const struct cell *const *operands);
+void error_rounding(enum ir_type type, struct cell *cells, int64_t count);  // of numbers that were rounded to `type`
+void error_none(struct cell *cells, int64_t count);                         // exact ones
+double error_of_product(double unit, struct cell a, struct cell b, double r);
+double error_of_extreme(struct cell a, struct cell b, double r);
+struct sum_so_far {
+    double error, squares, greatest;  // of what was added; the largest partial sum
+    int64_t count;
+};
+struct sum_so_far *sums_new(struct evaluator *evaluator, int64_t count);  // in the present frame
+void sum_take(struct sum_so_far *sum, double value, double error, double total);
+double sum_error(const struct sum_so_far *sum, double unit);
 
 #endif

@@ -6,22 +6,22 @@
 #include "ir/evaluate.h"
 
 struct side {  // an operand, or the sums: element = cells[outer[i] * box + inner[j]]
-    union cell *cells;
+    struct cell *cells;
     const int32_t *outer, *inner;
     int64_t box;
 };
 
-static struct side side_on(struct evaluator *evaluator, const union cell *cells, axes_t axes, axes_t all) {
+static struct side side_on(struct evaluator *evaluator, const struct cell *cells, axes_t axes, axes_t all) {
     axes_t inner = evaluator->inner;
     return (struct side){
-        .cells = (union cell *)cells,
+        .cells = (struct cell *)cells,
         .outer = map_between(evaluator, all & ~inner, axes & ~inner),
         .inner = inner_map_between(evaluator, all & inner, axes & inner),
         .box = box_of(evaluator, axes),
     };
 }
 
-static union cell *row_at(const struct side *side, int64_t i) {
+static struct cell *row_at(const struct side *side, int64_t i) {
     return side->cells + (side->outer ? side->outer[i] : i) * side->box;
 }
 
@@ -31,27 +31,32 @@ static int64_t column_at(const struct side *side, int64_t j) {
 
 struct dot {
     struct side a, b, sums;
-    const union cell *active_rows;  // on the outer axes, where the mask knows no inner ones; NULL: every row
-    const union cell *active;       // else on all axes; NULL: every point
+    const struct cell *active_rows;  // on the outer axes, where the mask knows no inner ones; NULL: every row
+    const struct cell *active;       // else on all axes; NULL: every point
     int64_t points, box;
+    struct sum_so_far *errors;  // by sum; NULL: not asked for
+    double unit;
 };
 
 static void dot_row_general(const struct dot *dot, int64_t i, bool floating) {
-    union cell *a = row_at(&dot->a, i), *b = row_at(&dot->b, i), *sums = row_at(&dot->sums, i);
+    struct cell *a = row_at(&dot->a, i), *b = row_at(&dot->b, i), *sums = row_at(&dot->sums, i);
     for (int64_t j = 0; j < dot->box; j++) {
         if (dot->active && !dot->active[i * dot->box + j].integer)
             continue;
-        union cell *sum = &sums[column_at(&dot->sums, j)], left = a[column_at(&dot->a, j)], right = b[column_at(&dot->b, j)];
-        if (floating)
-            sum->number += left.number * right.number;
-        else
+        struct cell *sum = &sums[column_at(&dot->sums, j)], left = a[column_at(&dot->a, j)], right = b[column_at(&dot->b, j)];
+        if (floating) {
+            double product = left.number * right.number;
+            sum->number += product;
+            if (dot->errors)
+                sum_take(&dot->errors[sum - dot->sums.cells], product, error_of_product(dot->unit, left, right, product), sum->number);
+        } else
             sum->integer = element_add(sum->integer, element_mul(left.integer, right.integer));
     }
 }
 
 // All of a row goes to one sum.
 static void dot_row_inner(const struct dot *dot, int64_t i) {
-    union cell *a = row_at(&dot->a, i), *b = row_at(&dot->b, i);
+    struct cell *a = row_at(&dot->a, i), *b = row_at(&dot->b, i);
     double sum = 0;
     for (int64_t j = 0; j < dot->box; j++)
         sum += a[j].number * b[j].number;
@@ -61,13 +66,13 @@ static void dot_row_inner(const struct dot *dot, int64_t i) {
 // One factor for a whole row of the other operand, each to its own sum.
 static void dot_row_scaled(const struct dot *dot, int64_t i, const struct side *one, const struct side *many) {
     double factor = row_at(one, i)->number;
-    union cell *values = row_at(many, i), *sums = row_at(&dot->sums, i);
+    struct cell *values = row_at(many, i), *sums = row_at(&dot->sums, i);
     for (int64_t j = 0; j < dot->box; j++)
         sums[j].number += factor * values[j].number;
 }
 
 static void dot_rows(const struct dot *dot, bool floating) {
-    bool plain = floating && !dot->active;
+    bool plain = floating && !dot->active && !dot->errors;
     bool whole_a = !dot->a.inner, whole_b = !dot->b.inner, whole_sums = !dot->sums.inner;
     for (int64_t i = 0; i < dot->points; i++) {
         if (dot->active_rows && !dot->active_rows[i].integer)
@@ -87,7 +92,7 @@ void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0], *a = op->operands[0], *b = op->operands[1];
     axes_t all = result->axes | op->over;
     int64_t count = count_of(evaluator, result->axes);
-    union cell *sums = cells_new(evaluator, count);
+    struct cell *sums = cells_new(evaluator, count);
     bool floating = ir_type_is_float(result->type);
     for (int64_t i = 0; i < count; i++) {
         if (floating)
@@ -107,9 +112,14 @@ void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op) {
         .active = by_row ? NULL : active_at(evaluator, all),
         .points = space_of(evaluator, all)->count,
         .box = box_of(evaluator, all),
+        .unit = unit_roundoff(ir_type_compute(result->type)),
     };
     evaluator->mask = around;
+    if (floating && evaluator->evaluation->errors)
+        dot.errors = sums_new(evaluator, count);
     dot_rows(&dot, floating);
+    for (int64_t i = 0; i < count && floating; i++)
+        sums[i].error = dot.errors ? sum_error(&dot.errors[i], dot.unit) : 0;
     evaluator->cells[result->id] = sums;
     count_steps(evaluator, op, count_of(evaluator, all));
 }

@@ -7,8 +7,8 @@
 
 struct loop {  // r[i] = f(a[i], b[i], c[i]); operands that an operation doesn't have repeat the first
     int64_t count;
-    union cell *r;
-    const union cell *a, *b, *c;
+    struct cell *r;
+    const struct cell *a, *b, *c;
 };
 
 static void loop_floats(enum ir_opcode code, struct loop loop) {
@@ -65,7 +65,7 @@ static void loop_comparisons(enum ir_opcode code, bool floating, struct loop loo
     }
 }
 
-void round_cells(enum ir_type type, union cell *cells, int64_t count) {
+void round_cells(enum ir_type type, struct cell *cells, int64_t count) {
     if (type == TYPE_F32) {
         for (int64_t i = 0; i < count; i++)
             cells[i].number = (float)cells[i].number;
@@ -75,11 +75,13 @@ void round_cells(enum ir_type type, union cell *cells, int64_t count) {
     }
 }
 
-static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop) {
+static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop, bool errors) {
     if (ir_type_is_float(to) && ir_type_is_float(from)) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i] = loop.a[i];
         round_cells(to, loop.r, loop.count);
+        if (errors && unit_roundoff(to) > unit_roundoff(from))
+            error_rounding(to, loop.r, loop.count);
         return;
     }
     for (int64_t i = 0; i < loop.count; i++) {
@@ -94,12 +96,17 @@ static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop) {
         else
             loop.r[i].integer = out.integer;
     }
+    if (ir_type_is_float(to)) {
+        error_none(loop.r, loop.count);
+        if (errors)
+            error_rounding(to, loop.r, loop.count);
+    }
 }
 
-static void run_loop(const struct ir_op *op, struct loop loop) {
+static void run_loop(const struct ir_op *op, struct loop loop, bool errors) {
     enum ir_type from = op->operands[0]->type, to = op->results[0]->type;
     if (op->code == OP_CAST || op->code == OP_BROADCAST) {
-        loop_cast(to, from, loop);
+        loop_cast(to, from, loop, errors);
     } else if (op->code == OP_SELECT) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i] = loop.a[i].integer ? loop.b[i] : loop.c[i];
@@ -110,6 +117,8 @@ static void run_loop(const struct ir_op *op, struct loop loop) {
         loop_comparisons(op->code, ir_type_is_float(from), loop);
     } else if (ir_type_is_float(to)) {
         loop_floats(op->code, loop);
+        if (errors)
+            error_elementwise(op, loop.count, loop.r, (const struct cell *const[]){loop.a, loop.b, loop.c});
     } else {
         loop_integers(op->code, loop);
     }
@@ -121,12 +130,13 @@ static void run_loop(const struct ir_op *op, struct loop loop) {
 
 void evaluate_elementwise(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
-    const union cell *operands[3];
+    const struct cell *operands[3];
     for (int i = 0; i < 3; i++)
         operands[i] = i < op->operand_count ? operand_on(evaluator, op, i, result->axes) : operands[0];
     int64_t count = count_of(evaluator, result->axes);
-    union cell *cells = cells_new(evaluator, count);
-    run_loop(op, (struct loop){count, cells, operands[0], operands[1], operands[2]});
+    struct cell *cells = cells_new(evaluator, count);
+    run_loop(op, (struct loop){count, cells, operands[0], operands[1], operands[2]},
+             evaluator->evaluation->errors != NULL);
     evaluator->cells[result->id] = cells;
     count_steps(evaluator, op, count);
 }
@@ -134,12 +144,14 @@ void evaluate_elementwise(struct evaluator *evaluator, const struct ir_op *op) {
 void evaluate_update(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     int64_t count = count_of(evaluator, result->axes);
-    const union cell *old = operand_on(evaluator, op, 0, result->axes), *value = operand_on(evaluator, op, 1, result->axes);
-    const union cell *active = active_at(evaluator, result->axes);
-    union cell *cells = cells_new(evaluator, count);
+    const struct cell *old = operand_on(evaluator, op, 0, result->axes), *value = operand_on(evaluator, op, 1, result->axes);
+    const struct cell *active = active_at(evaluator, result->axes);
+    struct cell *cells = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         cells[i] = !active || active[i].integer ? value[i] : old[i];
     round_cells(result->type, cells, count);  // what was there is rounded already
+    if (evaluator->evaluation->errors && ir_type_is_float(result->type))
+        error_rounding(result->type, cells, count);
     evaluator->cells[result->id] = cells;
     count_steps(evaluator, op, count);
 }

@@ -155,8 +155,8 @@ static bool is_first_loop(const struct evaluator *evaluator, const struct ir_op 
 
 static void schedule_rows(struct evaluator *evaluator, struct schedule *schedule, const struct ir_op *op) {
     axes_t parents = evaluator->kernel->axes[op->axis].parents;
-    const union cell *lo = operand_on(evaluator, op, 0, parents), *hi = operand_on(evaluator, op, 1, parents);
-    const union cell *active = active_at(evaluator, parents);
+    const struct cell *lo = operand_on(evaluator, op, 0, parents), *hi = operand_on(evaluator, op, 1, parents);
+    const struct cell *active = active_at(evaluator, parents);
     for (int64_t row = 0; row < schedule->rows; row++) {
         bool runs = (!active || active[row].integer) && hi[row].integer > lo[row].integer;
         uint64_t length = (uint64_t)hi[row].integer - (uint64_t)lo[row].integer;
@@ -253,8 +253,8 @@ static void advance(struct schedule *schedule) {
 }
 
 // Rows that take part in this step, on the parents; NULL if all do.
-static const union cell *rows_in_step(struct evaluator *evaluator, const struct schedule *schedule) {
-    union cell *in_step = cells_new(evaluator, schedule->rows);
+static const struct cell *rows_in_step(struct evaluator *evaluator, const struct schedule *schedule) {
+    struct cell *in_step = cells_new(evaluator, schedule->rows);
     bool all = true;
     for (int64_t row = 0; row < schedule->rows; row++) {
         in_step[row].integer = schedule->piece[row] > 0;
@@ -268,12 +268,12 @@ static const union cell *rows_in_step(struct evaluator *evaluator, const struct 
 // Two buffers per value, in the frame around the loop: what a step yields goes to the one that it doesn't read.
 struct carried {
     int count;
-    const union cell **now;
-    union cell **buffers[2];
+    const struct cell **now;
+    struct cell **buffers[2];
 };
 
 static struct carried carried_init(struct evaluator *evaluator, const struct ir_op *op, int first_operand) {
-    size_t pointers = (size_t)op->result_count * sizeof(union cell *);
+    size_t pointers = (size_t)op->result_count * sizeof(struct cell *);
     struct carried carried = {.count = op->result_count, .now = scratch_take(evaluator, evaluator->depth, pointers)};
     for (int side = 0; side < 2; side++)
         carried.buffers[side] = scratch_take(evaluator, evaluator->depth, pointers);
@@ -294,10 +294,10 @@ static void carried_enter(struct evaluator *evaluator, const struct carried *car
 static void carried_take(struct evaluator *evaluator, struct carried *carried, const struct ir_region *region) {
     const struct ir_op *yield = region->last;
     for (int i = 0; i < carried->count; i++) {
-        const union cell *yielded = evaluator->cells[yield->operands[i]->id];
+        const struct cell *yielded = evaluator->cells[yield->operands[i]->id];
         if (yielded == carried->now[i])
             continue;
-        union cell *free_one = carried->buffers[carried->now[i] == carried->buffers[0][i]][i];
+        struct cell *free_one = carried->buffers[carried->now[i] == carried->buffers[0][i]][i];
         int64_t count = count_of(evaluator, yield->operands[i]->axes);
         memcpy(free_one, yielded, (size_t)count * sizeof *free_one);
     }
@@ -319,7 +319,7 @@ static void carried_leave(struct evaluator *evaluator, const struct carried *car
 struct alive {
     const struct ir_region *condition;  // NULL: no `while`
     axes_t axes;
-    union cell *points;
+    struct cell *points;
 };
 
 static struct alive alive_init(struct evaluator *evaluator, const struct ir_op *op) {
@@ -328,7 +328,7 @@ static struct alive alive_init(struct evaluator *evaluator, const struct ir_op *
         return alive;
     alive.axes = alive.condition->last->operands[0]->axes;
     int64_t count = count_of(evaluator, alive.axes);
-    const union cell *active = active_at(evaluator, alive.axes);
+    const struct cell *active = active_at(evaluator, alive.axes);
     alive.points = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         alive.points[i].integer = !active || active[i].integer;
@@ -343,15 +343,15 @@ static void alive_look(struct evaluator *evaluator, struct alive *alive, struct 
     evaluator->mask = mask_and(evaluator, living, parents, rows_in_step(evaluator, schedule), false);
     carried_enter(evaluator, carried, alive->condition, 0);
     run_region(evaluator, alive->condition);
-    const union cell *holds = evaluator->cells[alive->condition->last->operands[0]->id];
-    const union cell *looked = active_at(evaluator, alive->axes);
+    const struct cell *holds = evaluator->cells[alive->condition->last->operands[0]->id];
+    const struct cell *looked = active_at(evaluator, alive->axes);
     int64_t count = count_of(evaluator, alive->axes);
     for (int64_t i = 0; i < count; i++) {
         if (!looked || looked[i].integer)
             alive->points[i].integer = alive->points[i].integer && holds[i].integer;
     }
     axes_t shared = alive->axes & parents;
-    const union cell *living_rows = expand(evaluator, any_over(evaluator, alive->points, alive->axes, shared), shared, parents);
+    const struct cell *living_rows = expand(evaluator, any_over(evaluator, alive->points, alive->axes, shared), shared, parents);
     for (int64_t row = 0; row < schedule->rows; row++) {
         if (living_rows[row].integer)
             continue;
@@ -410,7 +410,7 @@ void evaluate_range(struct evaluator *evaluator, const struct ir_op *op) {
     for (int64_t i = lo; active && i < hi; i++) {
         frame_empty(evaluator);
         evaluator->mask = mask_and(evaluator, around, 0, NULL, false);
-        union cell *index = cells_new(evaluator, 1);
+        struct cell *index = cells_new(evaluator, 1);
         index->integer = i;
         evaluator->cells[body->args[0]->id] = index;
         carried_enter(evaluator, &carried, body, 1);

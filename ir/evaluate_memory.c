@@ -9,7 +9,7 @@
 // ---------------------------------------------------------------------------------------------- elements in memory
 
 // Reads elements at `offsets`; 0 where an offset is -1.
-static void read_elements(const struct ir_tensor *tensor, const int64_t *offsets, union cell *out, int64_t count) {
+static void read_elements(const struct ir_tensor *tensor, const int64_t *offsets, struct cell *out, int64_t count) {
 #define READ(type, field, convert)                                                      \
     for (int64_t i = 0; i < count; i++) {                                               \
         if (offsets[i] < 0)                                                             \
@@ -43,8 +43,24 @@ static void read_elements(const struct ir_tensor *tensor, const int64_t *offsets
 #undef READ
 }
 
+// What is known of how far off they are; inputs are exact.
+static void read_errors(const struct evaluator *evaluator, int param, const int64_t *offsets, struct cell *out, int64_t count) {
+    float *const *errors = evaluator->evaluation->errors;
+    const float *known = errors ? errors[param] : NULL;
+    for (int64_t i = 0; i < count; i++)
+        out[i].error = known && offsets[i] >= 0 ? (double)known[offsets[i]] : 0;
+}
+
+static void write_error(const struct evaluator *evaluator, int param, int64_t offset, struct cell value) {
+    float *const *errors = evaluator->evaluation->errors;
+    if (!errors || !errors[param])
+        return;
+    error_rounding(evaluator->kernel->params[param].type, &value, 1);
+    errors[param][offset] = (float)value.error;
+}
+
 // Floating values are rounded, integers wrapped.
-static void write_element(const struct ir_tensor *tensor, int64_t offset, union cell value) {
+static void write_element(const struct ir_tensor *tensor, int64_t offset, struct cell value) {
     switch (tensor->type) {
     case TYPE_BOOL:
     case TYPE_I8:
@@ -76,18 +92,18 @@ static void write_element(const struct ir_tensor *tensor, int64_t offset, union 
 
 // ---------------------------------------------------------------------------------------------- where an access goes
 
-static const union cell *both(struct evaluator *evaluator, const union cell *a, const union cell *b, int64_t count) {
+static const struct cell *both(struct evaluator *evaluator, const struct cell *a, const struct cell *b, int64_t count) {
     if (!a || !b)
         return a ? a : b;
-    union cell *out = cells_new(evaluator, count);
+    struct cell *out = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         out[i].integer = a[i].integer && b[i].integer;
     return out;
 }
 
 // The points at which an access happens: active, and its predicate holds. NULL: all.
-static const union cell *accessed_points(struct evaluator *evaluator, const struct ir_op *op, axes_t axes, int64_t count) {
-    const union cell *predicate = op->predicated ? operand_on(evaluator, op, op->operand_count - 1, axes) : NULL;
+static const struct cell *accessed_points(struct evaluator *evaluator, const struct ir_op *op, axes_t axes, int64_t count) {
+    const struct cell *predicate = op->predicated ? operand_on(evaluator, op, op->operand_count - 1, axes) : NULL;
     return both(evaluator, active_at(evaluator, axes), predicate, count);
 }
 
@@ -107,12 +123,12 @@ _Noreturn static void leave_outside(struct evaluator *evaluator, const struct ir
 static int64_t *offsets_of(struct evaluator *evaluator, const struct ir_op *op, axes_t axes) {
     const struct ir_tensor *tensor = &evaluator->evaluation->tensors[op->param];
     int64_t count = count_of(evaluator, axes);
-    const union cell *happens = accessed_points(evaluator, op, axes, count);
+    const struct cell *happens = accessed_points(evaluator, op, axes, count);
     int64_t *offsets = scratch_take(evaluator, evaluator->depth, (size_t)count * sizeof *offsets);
     for (int64_t i = 0; i < count; i++)
         offsets[i] = happens && !happens[i].integer ? -1 : 0;
     for (int d = 0; d < tensor->rank; d++) {
-        const union cell *indices = operand_on(evaluator, op, d, axes);
+        const struct cell *indices = operand_on(evaluator, op, d, axes);
         int64_t extent = tensor->shape[d];
         for (int64_t i = 0; i < count; i++) {
             if (offsets[i] < 0)
@@ -139,8 +155,9 @@ void evaluate_load(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     int64_t count = count_of(evaluator, result->axes);
     int64_t *offsets = offsets_of(evaluator, op, result->axes);
-    union cell *cells = cells_new(evaluator, count);
+    struct cell *cells = cells_new(evaluator, count);
     read_elements(&evaluator->evaluation->tensors[op->param], offsets, cells, count);
+    read_errors(evaluator, op->param, offsets, cells, count);
     evaluator->cells[result->id] = cells;
     count_steps(evaluator, op, count);
 }
@@ -150,22 +167,29 @@ void evaluate_store(struct evaluator *evaluator, const struct ir_op *op) {
     axes_t axes = axes_of_operands(op);
     int64_t count = count_of(evaluator, axes);
     int64_t *offsets = offsets_of(evaluator, op, axes);
-    const union cell *value = operand_on(evaluator, op, tensor->rank, axes);
+    const struct cell *value = operand_on(evaluator, op, tensor->rank, axes);
     for (int64_t i = 0; i < count; i++) {
-        if (offsets[i] >= 0)
-            write_element(tensor, offsets[i], value[i]);
+        if (offsets[i] < 0)
+            continue;
+        write_element(tensor, offsets[i], value[i]);
+        write_error(evaluator, op->param, offsets[i], value[i]);
     }
     count_steps(evaluator, op, count);
 }
 
-static union cell combined(enum ir_reduction reduction, enum ir_type type, union cell old, union cell value) {
-    union cell result = old;
+static struct cell combined(enum ir_reduction reduction, enum ir_type type, struct cell old, struct cell value) {
+    struct cell result = old;
     if (ir_type_is_float(type))
         result.number = reduction == RED_SUM ? old.number + value.number
                         : reduction == RED_MAX ? element_max(old.number, value.number) : element_min(old.number, value.number);
     else
         result.integer = reduction == RED_SUM ? element_add(old.integer, value.integer)
                          : reduction == RED_MAX ? element_greatest(old.integer, value.integer) : element_least(old.integer, value.integer);
+    // In another order the partial sums may be as large as what is added.
+    if (ir_type_is_float(type) && reduction == RED_SUM)
+        result.error += value.error + unit_roundoff(type) * fmax(fabs(value.number), fabs(old.number));
+    else if (ir_type_is_float(type))
+        result.error = error_of_extreme(old, value, result.number);
     return result;
 }
 
@@ -174,13 +198,16 @@ void evaluate_atomic(struct evaluator *evaluator, const struct ir_op *op) {
     axes_t axes = axes_of_operands(op);
     int64_t count = count_of(evaluator, axes);
     int64_t *offsets = offsets_of(evaluator, op, axes);
-    const union cell *value = operand_on(evaluator, op, tensor->rank, axes);
+    const struct cell *value = operand_on(evaluator, op, tensor->rank, axes);
     for (int64_t i = 0; i < count; i++) {
-        union cell old;
+        struct cell old = {0};
         if (offsets[i] < 0)
             continue;
         read_elements(tensor, &offsets[i], &old, 1);
-        write_element(tensor, offsets[i], combined(op->reduction, tensor->type, old, value[i]));
+        read_errors(evaluator, op->param, &offsets[i], &old, 1);
+        struct cell result = combined(op->reduction, tensor->type, old, value[i]);
+        write_element(tensor, offsets[i], result);
+        write_error(evaluator, op->param, offsets[i], result);
     }
     count_steps(evaluator, op, count);
 }
@@ -188,7 +215,7 @@ void evaluate_atomic(struct evaluator *evaluator, const struct ir_op *op) {
 void evaluate_assert(struct evaluator *evaluator, const struct ir_op *op) {
     axes_t axes = op->operands[0]->axes;
     int64_t count = count_of(evaluator, axes);
-    const union cell *holds = operand_on(evaluator, op, 0, axes), *active = active_at(evaluator, axes);
+    const struct cell *holds = operand_on(evaluator, op, 0, axes), *active = active_at(evaluator, axes);
     for (int64_t i = 0; i < count; i++) {
         if (holds[i].integer || (active && !active[i].integer))
             continue;
@@ -202,7 +229,7 @@ void evaluate_print(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *value = op->operands[0];
     struct text *out = evaluator->evaluation->printed;
     int64_t count = count_of(evaluator, value->axes);
-    const union cell *cells = operand_on(evaluator, op, 0, value->axes), *active = active_at(evaluator, value->axes);
+    const struct cell *cells = operand_on(evaluator, op, 0, value->axes), *active = active_at(evaluator, value->axes);
     for (int64_t i = 0; out && i < count; i++) {
         if (active && !active[i].integer)
             continue;
@@ -227,7 +254,7 @@ void fill_outputs(struct evaluator *evaluator) {
         if (!param->fill || !tensor->data)
             continue;
         struct ir_scalar number = ir_evaluate_number(param->fill, &evaluator->evaluation->bindings);
-        union cell fill = {.integer = number.integer};
+        struct cell fill = {{.integer = number.integer}, 0};
         if (ir_type_is_float(param->type))
             fill.number = number.number;
         int64_t count = 1;

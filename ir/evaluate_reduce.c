@@ -5,9 +5,9 @@
 #include "ir/element.h"
 #include "ir/evaluate.h"
 
-static union cell identity(enum ir_reduction reduction, enum ir_type type) {
+static struct cell identity(enum ir_reduction reduction, enum ir_type type) {
     bool floating = ir_type_is_float(type), highest = reduction == RED_MIN;
-    union cell cell = {.integer = 0};
+    struct cell cell = {{0}, 0};
     switch (reduction) {
     case RED_PROD:
         if (floating)
@@ -68,12 +68,22 @@ static int64_t combine_integers(enum ir_reduction reduction, int64_t a, int64_t 
     }
 }
 
-static union cell combine(enum ir_reduction reduction, bool floating, union cell a, union cell b) {
+static struct cell combine(enum ir_reduction reduction, bool floating, struct cell a, struct cell b) {
     if (floating)
         a.number = combine_floats(reduction, a.number, b.number);
     else
         a.integer = combine_integers(reduction, a.integer, b.integer);
     return a;
+}
+
+// The same of floating numbers, and how far off the result may be. A sum's own rounding is added at the end, by `sum`.
+static struct cell combine_with_error(enum ir_reduction reduction, double unit, struct cell a, struct cell b, struct sum_so_far *sum) {
+    struct cell r = combine(reduction, true, a, b);
+    if (reduction == RED_SUM)
+        sum_take(sum, b.number, b.error, r.number);
+    else
+        r.error = reduction == RED_PROD ? error_of_product(unit, a, b, r.number) : error_of_extreme(a, b, r.number);
+    return r;
 }
 
 // ---------------------------------------------------------------------------------------------- slots
@@ -99,8 +109,8 @@ static int64_t slot_at(const struct slots *slots, int64_t i, int64_t j) {
     return (slots->outer ? slots->outer[i] : i) * slots->slot_box + (slots->inner ? slots->inner[j] : j);
 }
 
-static const union cell *reduced_points(struct evaluator *evaluator, const struct ir_op *op, axes_t axes) {
-    const union cell *active = active_at(evaluator, axes);
+static const struct cell *reduced_points(struct evaluator *evaluator, const struct ir_op *op, axes_t axes) {
+    const struct cell *active = active_at(evaluator, axes);
     if (!op->predicated)
         return active;
     struct mask *predicate = mask_and(evaluator, evaluator->mask, axes, operand_on(evaluator, op, op->operand_count - 1, axes), false);
@@ -113,21 +123,37 @@ static const union cell *reduced_points(struct evaluator *evaluator, const struc
 
 // ---------------------------------------------------------------------------------------------- reduce
 
-static void reduce_values(const struct ir_op *op, const struct slots *slots, const union cell *value, const union cell *active,
-                          union cell *out) {
+static void reduce_values(const struct ir_op *op, const struct slots *slots, const struct cell *value, const struct cell *active,
+                          struct cell *out) {
     bool floating = ir_type_is_float(op->results[0]->type);
     for (int64_t i = 0, point = 0; i < slots->points; i++) {
         for (int64_t j = 0; j < slots->point_box; j++, point++) {
             if (active && !active[point].integer)
                 continue;
-            union cell *slot = &out[slot_at(slots, i, j)];
+            struct cell *slot = &out[slot_at(slots, i, j)];
             *slot = combine(op->reduction, floating, *slot, value[point]);
         }
     }
 }
 
+static void reduce_with_errors(struct evaluator *evaluator, const struct ir_op *op, const struct slots *slots, const struct cell *value,
+                               const struct cell *active, struct cell *out) {
+    int64_t count = count_of(evaluator, op->results[0]->axes);
+    double unit = unit_roundoff(ir_type_compute(op->results[0]->type));
+    struct sum_so_far *sums = sums_new(evaluator, count);
+    for (int64_t i = 0, point = 0; i < slots->points; i++) {
+        for (int64_t j = 0; j < slots->point_box; j++, point++) {
+            int64_t slot = slot_at(slots, i, j);
+            if (!active || active[point].integer)
+                out[slot] = combine_with_error(op->reduction, unit, out[slot], value[point], &sums[slot]);
+        }
+    }
+    for (int64_t i = 0; i < count && op->reduction == RED_SUM; i++)
+        out[i].error = sum_error(&sums[i], unit);
+}
+
 // Whether `a` comes before `b` in the order that argmax looks for the first of; NaN is the greatest (argmin: the least).
-static bool beats(enum ir_reduction reduction, bool floating, union cell a, union cell b) {
+static bool beats(enum ir_reduction reduction, bool floating, struct cell a, struct cell b) {
     bool greatest = reduction == RED_ARGMAX;
     if (!floating)
         return greatest ? a.integer > b.integer : a.integer < b.integer;
@@ -136,13 +162,13 @@ static bool beats(enum ir_reduction reduction, bool floating, union cell a, unio
     return greatest ? a.number > b.number : a.number < b.number;
 }
 
-static void reduce_positions(struct evaluator *evaluator, const struct ir_op *op, const struct slots *slots, const union cell *value,
-                             const union cell *active, union cell *out) {
+static void reduce_positions(struct evaluator *evaluator, const struct ir_op *op, const struct slots *slots, const struct cell *value,
+                             const struct cell *active, struct cell *out) {
     bool floating = ir_type_is_float(op->operands[0]->type);
     int axis = __builtin_ctzll(op->over);
-    const union cell *positions = positions_on(evaluator, axis, op->results[0]->axes | op->over);
+    const struct cell *positions = positions_on(evaluator, axis, op->results[0]->axes | op->over);
     int64_t count = count_of(evaluator, op->results[0]->axes);
-    union cell *best = cells_new(evaluator, count), *seen = cells_new(evaluator, count);
+    struct cell *best = cells_new(evaluator, count), *seen = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         seen[i].integer = false;
     for (int64_t i = 0, point = 0; i < slots->points; i++) {
@@ -165,15 +191,17 @@ static void reduce_positions(struct evaluator *evaluator, const struct ir_op *op
 void evaluate_reduce(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     axes_t axes = result->axes | op->over;
-    const union cell *value = operand_on(evaluator, op, 0, axes);
-    const union cell *active = reduced_points(evaluator, op, axes);
+    const struct cell *value = operand_on(evaluator, op, 0, axes);
+    const struct cell *active = reduced_points(evaluator, op, axes);
     struct slots slots = slots_between(evaluator, axes, result->axes);
     int64_t count = count_of(evaluator, result->axes);
-    union cell *out = cells_new(evaluator, count), start = identity(op->reduction, op->operands[0]->type);
+    struct cell *out = cells_new(evaluator, count), start = identity(op->reduction, op->operands[0]->type);
     for (int64_t i = 0; i < count; i++)
         out[i] = start;
     if (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN)
         reduce_positions(evaluator, op, &slots, value, active, out);
+    else if (evaluator->evaluation->errors && ir_type_is_float(result->type))
+        reduce_with_errors(evaluator, op, &slots, value, active, out);
     else
         reduce_values(op, &slots, value, active, out);
     evaluator->cells[result->id] = out;
@@ -187,18 +215,25 @@ void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     axes_t axes = result->axes, lines = axes & ~op->over;
     bool floating = ir_type_is_float(result->type);
-    const union cell *value = operand_on(evaluator, op, 0, axes), *active = reduced_points(evaluator, op, axes);
+    const struct cell *value = operand_on(evaluator, op, 0, axes), *active = reduced_points(evaluator, op, axes);
     struct slots slots = slots_between(evaluator, axes, lines);
     int64_t line_count = count_of(evaluator, lines), count = count_of(evaluator, axes);
-    union cell *running = cells_new(evaluator, line_count), *out = cells_new(evaluator, count);
+    struct cell *running = cells_new(evaluator, line_count), *out = cells_new(evaluator, count);
+    bool errors = evaluator->evaluation->errors && floating;
+    struct sum_so_far *sums = errors ? sums_new(evaluator, line_count) : NULL;
+    double unit = unit_roundoff(ir_type_compute(result->type));
     for (int64_t i = 0; i < line_count; i++)
         running[i] = identity(op->reduction, result->type);
     for (int64_t i = 0, point = 0; i < slots.points; i++) {
         for (int64_t j = 0; j < slots.point_box; j++, point++) {
-            union cell *line = &running[slot_at(&slots, i, j)];
+            int64_t slot = slot_at(&slots, i, j);
+            struct cell *line = &running[slot];
             if (!active || active[point].integer)
-                *line = combine(op->reduction, floating, *line, value[point]);
+                *line = errors ? combine_with_error(op->reduction, unit, *line, value[point], &sums[slot])
+                               : combine(op->reduction, floating, *line, value[point]);
             out[point] = *line;
+            if (errors && op->reduction == RED_SUM)
+                out[point].error = sum_error(&sums[slot], unit);
         }
     }
     evaluator->cells[result->id] = out;

@@ -13,7 +13,7 @@ enum { LEAST_BLOCK = 1 << 16 };
 struct scratch_block {
     struct scratch_block *next;
     size_t size, used;
-    union cell data[];
+    struct cell data[];
 };
 
 static struct scratch_block *block_with(struct scratch *scratch, size_t bytes) {
@@ -38,7 +38,7 @@ static struct scratch_block *block_with(struct scratch *scratch, size_t bytes) {
 }
 
 void *scratch_take(struct evaluator *evaluator, int depth, size_t bytes) {
-    bytes = (bytes + sizeof(union cell) - 1) / sizeof(union cell) * sizeof(union cell);
+    bytes = (bytes + sizeof(struct cell) - 1) / sizeof(struct cell) * sizeof(struct cell);
     struct scratch_block *block = block_with(&evaluator->frames[depth].scratch, bytes);
     if (!block)
         leave_early(evaluator, "evaluate.memory", NULL, "no memory for %zu bytes more", bytes);
@@ -61,8 +61,8 @@ void scratch_free(struct scratch *scratch) {
     *scratch = (struct scratch){0};
 }
 
-union cell *cells_new(struct evaluator *evaluator, int64_t count) {
-    return scratch_take(evaluator, evaluator->depth, (size_t)count * sizeof(union cell));
+struct cell *cells_new(struct evaluator *evaluator, int64_t count) {
+    return scratch_take(evaluator, evaluator->depth, (size_t)count * sizeof(struct cell));
 }
 
 void frame_enter(struct evaluator *evaluator) {
@@ -247,21 +247,21 @@ const int32_t *inner_map_between(struct evaluator *evaluator, axes_t from, axes_
     return points;
 }
 
-static void expand_rows(union cell *out, const union cell *data, const int32_t *outer, const int32_t *inner, const int64_t sizes[3]) {
+static void expand_rows(struct cell *out, const struct cell *data, const int32_t *outer, const int32_t *inner, const int64_t sizes[3]) {
     int64_t count = sizes[0], box = sizes[1], from_box = sizes[2];
     for (int64_t i = 0; i < count; i++) {
-        const union cell *row = data + (outer ? outer[i] : i) * from_box;
+        const struct cell *row = data + (outer ? outer[i] : i) * from_box;
         for (int64_t j = 0; j < box; j++)
             out[i * box + j] = row[inner ? inner[j] : j];
     }
 }
 
-const union cell *expand(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to) {
+const struct cell *expand(struct evaluator *evaluator, const struct cell *data, axes_t from, axes_t to) {
     if (from == to)
         return data;
     axes_t inner = evaluator->inner;
     int64_t total = count_of(evaluator, to);
-    union cell *out = cells_new(evaluator, total);
+    struct cell *out = cells_new(evaluator, total);
     if (!from) {
         for (int64_t i = 0; i < total; i++)
             out[i] = data[0];
@@ -278,22 +278,22 @@ const union cell *expand(struct evaluator *evaluator, const union cell *data, ax
     return out;
 }
 
-const union cell *operand_on(struct evaluator *evaluator, const struct ir_op *op, int index, axes_t axes) {
+const struct cell *operand_on(struct evaluator *evaluator, const struct ir_op *op, int index, axes_t axes) {
     const struct ir_value *operand = op->operands[index];
     return expand(evaluator, evaluator->cells[operand->id], operand->axes, axes);
 }
 
-const union cell *positions_on(struct evaluator *evaluator, int axis, axes_t axes) {
+const struct cell *positions_on(struct evaluator *evaluator, int axis, axes_t axes) {
     axes_t bit = AXIS_BIT(axis);
     if (evaluator->inner & bit) {
-        union cell *positions = cells_new(evaluator, evaluator->extent[axis]);
+        struct cell *positions = cells_new(evaluator, evaluator->extent[axis]);
         for (int64_t i = 0; i < evaluator->extent[axis]; i++)
             positions[i].integer = evaluator->origin[axis] + i;
         return expand(evaluator, positions, bit, axes);
     }
     axes_t own = bit | evaluator->kernel->axes[axis].parents;
     const struct space *space = space_of(evaluator, own);
-    union cell *positions = cells_new(evaluator, space->count);
+    struct cell *positions = cells_new(evaluator, space->count);
     for (int64_t i = 0; i < space->count; i++)
         positions[i].integer = space->positions[i];
     return expand(evaluator, positions, own, axes);
@@ -301,7 +301,7 @@ const union cell *positions_on(struct evaluator *evaluator, int axis, axes_t axe
 
 // ---------------------------------------------------------------------------------------------- masks
 
-static bool all_true(const union cell *data, int64_t count) {
+static bool all_true(const struct cell *data, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         if (!data[i].integer)
             return false;
@@ -309,16 +309,16 @@ static bool all_true(const union cell *data, int64_t count) {
     return true;
 }
 
-struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes_t axes, const union cell *data, bool negate) {
+struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes_t axes, const struct cell *data, bool negate) {
     struct mask *result = scratch_take(evaluator, evaluator->depth, sizeof *result);
     *result = (struct mask){.axes = mask->axes, .data = mask->data};
     if (!data)
         return result;
     axes_t both = axes | mask->axes;
     int64_t count = count_of(evaluator, both);
-    const union cell *condition = expand(evaluator, data, axes, both);
-    const union cell *around = mask->data ? expand(evaluator, mask->data, mask->axes, both) : NULL;
-    union cell *combined = cells_new(evaluator, count);
+    const struct cell *condition = expand(evaluator, data, axes, both);
+    const struct cell *around = mask->data ? expand(evaluator, mask->data, mask->axes, both) : NULL;
+    struct cell *combined = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         combined[i].integer = (condition[i].integer != 0) != negate && (!around || around[i].integer);
     bool all = all_true(combined, count);
@@ -332,7 +332,7 @@ struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes
     return result;
 }
 
-const union cell *any_over(struct evaluator *evaluator, const union cell *data, axes_t from, axes_t to) {
+const struct cell *any_over(struct evaluator *evaluator, const struct cell *data, axes_t from, axes_t to) {
     if (from == to)
         return data;
     axes_t inner = evaluator->inner;
@@ -340,11 +340,11 @@ const union cell *any_over(struct evaluator *evaluator, const union cell *data, 
     const int32_t *box_map = inner_map_between(evaluator, from & inner, to & inner);
     int64_t count = space_of(evaluator, from)->count, box = box_of(evaluator, from), to_box = box_of(evaluator, to);
     int64_t total = count_of(evaluator, to);
-    union cell *out = cells_new(evaluator, total);
+    struct cell *out = cells_new(evaluator, total);
     for (int64_t i = 0; i < total; i++)
         out[i].integer = 0;
     for (int64_t i = 0; i < count; i++) {
-        union cell *row = out + (outer ? outer[i] : i) * to_box;
+        struct cell *row = out + (outer ? outer[i] : i) * to_box;
         for (int64_t j = 0; j < box; j++)
             row[box_map ? box_map[j] : j].integer |= data[i * box + j].integer;
     }
@@ -352,7 +352,7 @@ const union cell *any_over(struct evaluator *evaluator, const union cell *data, 
 }
 
 // Points of `axes` and of the mask meet in the axes they share: over each point there, any combination is a point.
-const union cell *active_at(struct evaluator *evaluator, axes_t axes) {
+const struct cell *active_at(struct evaluator *evaluator, axes_t axes) {
     struct mask *mask = evaluator->mask;
     if (!mask->data)
         return NULL;
@@ -361,7 +361,7 @@ const union cell *active_at(struct evaluator *evaluator, axes_t axes) {
             return seen->data;
     }
     axes_t shared = mask->axes & axes;
-    const union cell *data = any_over(evaluator, mask->data, mask->axes, shared);
+    const struct cell *data = any_over(evaluator, mask->data, mask->axes, shared);
     bool all = all_true(data, count_of(evaluator, shared));
     struct seen_mask *seen = scratch_take(evaluator, evaluator->depth, sizeof *seen);
     *seen = (struct seen_mask){axes, all ? NULL : expand(evaluator, data, shared, axes), mask->seen};
@@ -370,7 +370,7 @@ const union cell *active_at(struct evaluator *evaluator, axes_t axes) {
 }
 
 bool any_active(struct evaluator *evaluator) {
-    const union cell *active = active_at(evaluator, 0);
+    const struct cell *active = active_at(evaluator, 0);
     return !active || active[0].integer;
 }
 

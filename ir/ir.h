@@ -341,6 +341,9 @@ struct ir_evaluation {
     int64_t step_limit;         // operations at points before it gives up; 0: none
     // Rows (points of the first top-level loop's first axis) to run; NULL: all. For checks of large inputs.
     const bool *rows;
+    // By param index, or NULL: for every element of a floating output, how far off it may be where a right program computes
+    // in its types, in an order of its own; the caller zeroes them. An entry may be NULL: not asked for, and nothing known.
+    float *const *errors;
     // Out
     int64_t steps;
     struct text *printed;       // what `print` said, or NULL

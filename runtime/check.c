@@ -4,6 +4,7 @@
 // stores shows. Where there are too many points for the evaluator, it runs a sample of rows, and poison tells what
 // belongs to them.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/build.h"
@@ -189,9 +190,14 @@ struct status check_prepare(struct running *running)
     const struct ir_kernel *kernel = running->bound->kernel;
     running->references = ARENA_ARRAY(running->arena, struct tensor, kernel->param_count + 1);
     running->before = ARENA_ARRAY(running->arena, struct tensor, kernel->param_count + 1);
+    running->errors = ARENA_ARRAY(running->arena, float *, kernel->param_count + 1);
     struct status status = STATUS_OK;
     for (int i = 0; i < kernel->param_count && status.ok; i++) {
         if (!is_output(running, i)) continue;
+        if (ir_type_is_float(kernel->params[i].type)) {
+            running->errors[i] = calloc((size_t)tensor_elements(&running->bound->views[i]) + 1, sizeof *running->errors[i]);
+            if (!running->errors[i]) return status_failed(running->arena, "launch.memory", "no memory for the tolerances of %s", kernel->params[i].name);
+        }
         status = tensor_copy(running->arena, kernel->params[i].name, &running->bound->tensors[i], &running->references[i]);
         if (status.ok && kernel->params[i].kind == PARAM_INOUT)
             status = tensor_copy(running->arena, kernel->params[i].name, &running->bound->tensors[i], &running->before[i]);
@@ -204,6 +210,7 @@ void check_free(struct running *running)
     for (int i = 0; running->references && i < running->bound->kernel->param_count; i++) {
         tensor_free(&running->references[i]);
         tensor_free(&running->before[i]);
+        free(running->errors[i]);
     }
 }
 
@@ -226,6 +233,7 @@ static struct status evaluate_reference(struct running *running, const bool *row
     for (int i = 0; i < count; i++) views[i] = running->references[i].block ? running->references[i].view : bound->views[i];
     struct ir_evaluation evaluation = {
         .bindings = bound->bindings, .tensors = views, .seed = running->request->bind.seed, .rows = rows,
+        .errors = running->errors,
         .cut = running->request->execute ? CUT_WHOLE : CUT_RANDOM};  // the reference against itself: under another cut
     return ir_evaluate(rows ? without_fills(running->arena, bound->kernel) : bound->kernel, &evaluation, running->arena);
 }
@@ -279,6 +287,7 @@ static struct check_rule rule_of(struct running *running, const struct run_outpu
     if (sampled && running->before[output->param].block) forget_unchanged(&running->references[output->param], &running->before[output->param]);
     options.sampled = sampled;
     options.rounded = stores.rounded;
+    options.errors = running->errors[output->param];
     return (struct check_rule){.compared = true, .options = options};
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparing a result with the reference. In: two tensors of one type and shape. Out: whether they agree, and where
 // they differ most.
-// The one idea: rounding errors of a sum grow like the square root of its length and with the size of what is summed,
-// which the reference's root mean square stands for; a single small element says nothing about that.
+// The one idea: what an element may differ by is the evaluator's to say, who followed its rounding errors through the
+// program. Where only another config's results are the reference, rounding errors of a sum grow like the square root of
+// its length and with the size of what is summed, which the reference's root mean square stands for.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static double least_normal(enum ir_type type)
 // What all elements have in common.
 struct measure {
     enum ir_type type;
-    double relative, absolute;
+    const float *errors;
+    double relative, absolute, factor;
     bool rounded, sampled;
 };
 
@@ -85,9 +87,16 @@ static struct measure measure_of(const struct ir_tensor *reference, const struct
 {
     struct measure measure = {.type = reference->type, .rounded = options->rounded, .sampled = options->sampled};
     if (!ir_type_is_float(reference->type)) return measure;
+    measure.errors = options->errors;
     if (options->bounded) {
         measure.relative = options->relative;
         measure.absolute = options->absolute;
+        measure.factor = options->factor;
+        return measure;
+    }
+    if (options->errors) {
+        measure.factor = (options->scale > 0 ? options->scale : 1) * (measure.type == TYPE_F64 ? 16 : 4);
+        measure.absolute = least_normal(measure.type);
         return measure;
     }
     const struct tensor_size size = tensor_size(reference);  // poison is a NaN
@@ -107,6 +116,7 @@ void compare_bound(const struct ir_tensor *reference, struct compare_options *op
     struct measure measure = measure_of(reference, options);
     options->relative = measure.relative;
     options->absolute = measure.absolute;
+    options->factor = measure.factor;
     options->bounded = true;
 }
 
@@ -116,7 +126,7 @@ struct element {
     double error, tolerance;
 };
 
-static struct element compare_floats(const struct measure *measure, double value, double reference)
+static struct element compare_floats(const struct measure *measure, double value, double reference, int64_t index)
 {
     struct element element = {0};
     if (isnan(reference) && isnan(value)) return element;
@@ -128,6 +138,7 @@ static struct element compare_floats(const struct measure *measure, double value
     if (value == reference) return element;
     element.error = fabs(value - reference);
     element.tolerance = isinf(reference) ? 0 : measure->relative * fabs(reference) + measure->absolute;
+    if (measure->errors && !isinf(reference)) element.tolerance += measure->factor * (double)measure->errors[index];
     if (!(element.error <= element.tolerance)) element.why = "differs from the reference";
     return element;
 }
@@ -141,7 +152,7 @@ static struct element compare_element(const struct measure *measure, const struc
     }
     if (tensor_is_poison(value, index)) return (struct element){.why = "was never stored", .error = INFINITY};
     struct ir_scalar a = tensor_get(value, index), b = tensor_get(reference, index);
-    if (ir_type_is_float(measure->type)) return compare_floats(measure, a.number, b.number);
+    if (ir_type_is_float(measure->type)) return compare_floats(measure, a.number, b.number, index);
     struct element element = {.error = fabs((double)a.integer - (double)b.integer), .tolerance = measure->rounded};
     if (a.integer != b.integer && element.error == 0) element.error = 1;
     if (element.error > element.tolerance) element.why = "differs from the reference";
@@ -162,7 +173,7 @@ static void look_again(const struct measure *measure, const struct ir_tensor *re
 {
     int64_t width = reference->rank > 1 ? reference->shape[reference->rank - 1] : 0, begin = width ? index / width * width : 0;
     double squares = 0, size = fabs(tensor_get(reference, index).number);
-    if (width < FEW_ELEMENTS || !isfinite(element->error) || !ir_type_is_float(reference->type)) return;
+    if (measure->errors || width < FEW_ELEMENTS || !isfinite(element->error) || !ir_type_is_float(reference->type)) return;
     for (int64_t i = 0; i < width; i++) {
         double value = tensor_get(reference, begin + i).number;
         if (isfinite(value)) squares += value * value;

@@ -230,8 +230,9 @@ struct compare_options {
     double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
     double exponent;           // the greatest argument of an exponential, whose own rounding its result multiplies; 0: none
     double scale;              // 0: 1; multiplies the tolerance
+    const float *errors;       // of every element, as the evaluator worked them out; NULL: not known. The caller's
     bool bounded;              // compare_bound has worked out what follows
-    double relative, absolute; // an element may differ by relative |reference| + absolute
+    double relative, absolute, factor; // an element may differ by relative |reference| + absolute + factor errors[i]
 };
 // What all comparisons with a reference have in common, once for many of them. Does nothing the second time.
 void compare_bound(const struct ir_tensor *reference, struct compare_options *options);
@@ -252,7 +253,8 @@ struct comparison {
     struct ir_scalar value, reference;  // there
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };
-// Floating elements may differ by
+// Floating elements may differ by four times the errors that the evaluator worked out for each of them, of f64 by 16 times:
+// it computes in f64 itself. Where these aren't known (options.errors is NULL), by
 //   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
 // of what it computes in,
 // RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, if

@@ -14,6 +14,7 @@ struct running {
     bool other_rows;  // of a sample: as many of those that the first one left out
     // For the check, by parameter: what the reference computes, and what inout tensors held before.
     struct tensor *references, *before;
+    float **errors;   // of the references, by element; an entry is NULL where none are known. malloc'ed
 };
 
 // Copies what the execution will overwrite.

@@ -11,6 +11,7 @@ struct cuda_comparer {
     cuda_module_handle module;      // NULL: none
     struct cuda_buffer wrong;       // a count
     struct cuda_buffer *references; // by parameter, uploaded when first needed
+    struct cuda_buffer *errors;     // of their elements, likewise
     bool broken;                    // the host compares
 };
 // Whether an output on the device agrees with its reference by the rules of compare_tensors. False also where that can't be

@@ -10,7 +10,7 @@ enum { THREADS = 256, BLOCKS = 4096 };
 
 static const char text[] =
     "// Elements of `value` that don't agree with `reference`, counted. Poison is told by its bits.\n"
-    "struct rules { double relative, absolute; unsigned long long poison; long long count; int sampled, rounded; };\n"
+    "struct rules { double relative, absolute, factor; const float *errors; unsigned long long poison; long long count; int sampled, rounded; };\n"
     "static __device__ double number_f64(unsigned long long bits) { return __longlong_as_double((long long)bits); }\n"
     "static __device__ double number_f32(unsigned bits) { return __uint_as_float(bits); }\n"
     "static __device__ double number_bf16(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }\n"
@@ -20,15 +20,15 @@ static const char text[] =
     "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(number) : \"h\"(bits));\n"
     "    return number;\n"
     "}\n"
-    "static __device__ bool differs(double value, double reference, rules rule)\n"
+    "static __device__ bool differs(double value, double reference, rules rule, long long i)\n"
     "{\n"
     "    if (value != value || reference != reference) return value == value || reference == reference;\n"
     "    if (value == reference) return false;\n"
     "    double size = fabs(reference);\n"
     "    if (size > 1.7976931348623157e308) return true;\n"
-    "    return !(fabs(value - reference) <= rule.relative * size + rule.absolute);\n"
+    "    return !(fabs(value - reference) <= rule.relative * size + rule.absolute + (rule.errors ? rule.factor * rule.errors[i] : 0.0));\n"
     "}\n"
-    "static __device__ bool differs(long long value, long long reference, rules rule)\n"
+    "static __device__ bool differs(long long value, long long reference, rules rule, long long)\n"
     "{\n"
     "    unsigned long long distance = value > reference ? (unsigned long long)value - (unsigned long long)reference\n"
     "                                                    : (unsigned long long)reference - (unsigned long long)value;\n"
@@ -43,7 +43,7 @@ static const char text[] =
     "            bits a = value[i], b = reference[i], poison = (bits)rule.poison;                                 \\\n"
     "            if (b == poison) found += a != poison && !rule.sampled;                                          \\\n"
     "            else if (a == poison) found++;                                                                   \\\n"
-    "            else found += differs(number(a), number(b), rule);                                               \\\n"
+    "            else found += differs(number(a), number(b), rule, i);                                            \\\n"
     "        }                                                                                                    \\\n"
     "        if (found) atomicAdd(wrong, found);                                                                  \\\n"
     "    }\n"
@@ -57,7 +57,8 @@ static const char text[] =
     "COMPARE(compare_u8, unsigned char, (long long))\n";
 
 struct rules {
-    double relative, absolute;
+    double relative, absolute, factor;
+    cuda_address errors;
     unsigned long long poison;
     long long count;
     int sampled, rounded;
@@ -67,15 +68,17 @@ static bool load(struct arena *arena, struct cuda_device *device, const struct t
 {
     if (comparer->module) return true;
     comparer->references = ARENA_ARRAY(arena, struct cuda_buffer, work->kernel->param_count + 1);
+    comparer->errors = ARENA_ARRAY(arena, struct cuda_buffer, work->kernel->param_count + 1);
     return cuda_module_of(arena, device, text, "compare.cu", &comparer->module).ok &&
            cuda_buffer_new(arena, device, "comparing", sizeof(unsigned), &comparer->wrong).ok;
 }
 
-static bool upload(struct arena *arena, struct cuda_device *device, const struct tune_tensor *tensor, struct cuda_buffer *buffer)
+// What isn't there stays so: its address is 0.
+static bool upload(struct arena *arena, struct cuda_device *device, const void *data, size_t bytes, struct cuda_buffer *buffer)
 {
-    if (buffer->block) return true;
-    return cuda_buffer_new(arena, device, "the reference", tensor->bytes, buffer).ok &&
-           device->cuda->copy_in(buffer->address, tensor->reference.data, tensor->bytes) == CUDA_OK;
+    if (buffer->block || !data) return true;
+    return cuda_buffer_new(arena, device, "the reference", bytes, buffer).ok &&
+           device->cuda->copy_in(buffer->address, data, bytes) == CUDA_OK;
 }
 
 static const char *kernel_name(enum ir_type type)
@@ -94,20 +97,22 @@ static const char *kernel_name(enum ir_type type)
 
 static struct rules rules_of(const struct tune_tensor *tensor)
 {
-    struct rules rules = {.relative = tensor->options.relative, .absolute = tensor->options.absolute, .count = tensor_elements(&tensor->view),
+    struct rules rules = {.relative = tensor->options.relative, .absolute = tensor->options.absolute,
+                          .factor = tensor->options.factor, .count = tensor_elements(&tensor->view),
                           .sampled = tensor->options.sampled, .rounded = tensor->options.rounded};
     struct tensor one = {.view = {.type = tensor->view.type, .data = &rules.poison}, .bytes = (size_t)ir_type_bytes(tensor->view.type)};
     tensor_poison(&one);
     return rules;
 }
 
-static bool count_wrong(struct cuda_device *device, struct cuda_comparer *comparer, const struct tune_tensor *tensor,
-                        const struct cuda_buffer *reference, const struct ir_tensor *value, unsigned *wrong)
+static bool count_wrong(struct cuda_device *device, struct cuda_comparer *comparer, const struct tune_tensor *tensor, int param,
+                        const struct ir_tensor *value, unsigned *wrong)
 {
     struct cuda *cuda = device->cuda;
     cuda_function_handle function = NULL;
     struct rules rules = rules_of(tensor);
-    cuda_address a = (cuda_address)(uintptr_t)value->data, b = reference->address, count = comparer->wrong.address;
+    rules.errors = comparer->errors[param].address;
+    cuda_address a = (cuda_address)(uintptr_t)value->data, b = comparer->references[param].address, count = comparer->wrong.address;
     void *arguments[] = {&a, &b, &rules, &count};
     return cuda->module_function(&function, comparer->module, kernel_name(value->type)) == CUDA_OK &&
            cuda->fill(comparer->wrong.address, 0, sizeof *wrong, device->stream) == CUDA_OK &&
@@ -121,7 +126,10 @@ bool cuda_compare(struct arena *arena, struct cuda_device *device, const struct 
     const struct tune_tensor *tensor = &work->tensors[param];
     unsigned wrong = 1;
     if (comparer->broken || !tensor->options.bounded || tensor->bytes == 0) return false;
-    comparer->broken = !load(arena, device, work, comparer) || !upload(arena, device, tensor, &comparer->references[param]) ||
-                       !count_wrong(device, comparer, tensor, &comparer->references[param], value, &wrong);
+    size_t error_bytes = (size_t)tensor_elements(&tensor->view) * sizeof(float);
+    comparer->broken = !load(arena, device, work, comparer) ||
+                       !upload(arena, device, tensor->reference.data, tensor->bytes, &comparer->references[param]) ||
+                       !upload(arena, device, tensor->options.errors, error_bytes, &comparer->errors[param]) ||
+                       !count_wrong(device, comparer, tensor, param, value, &wrong);
     return !comparer->broken && wrong == 0;
 }

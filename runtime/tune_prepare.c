@@ -40,11 +40,12 @@ static void place_tensors(struct placing *placing, const struct bound *bound)
     for (int i = 0; i < bound->kernel->param_count; i++) {
         struct tune_tensor *tensor = &work->tensors[i];
         *tensor = (struct tune_tensor){.present = bound->tensors[i].block != NULL, .view = bound->views[i], .bytes = bound->tensors[i].bytes,
-                                       .reference_at = -1, .sample_at = -1};
+                                       .reference_at = -1, .sample_at = -1, .errors_at = -1};
         if (tensor->present) tensor->at = place(work, tensor->bytes);
     }
 }
 
+// Behind the check options.errors says only that there are some: workers find them in the file.
 // A reference that a config computes has rounding errors of its own: twice the tolerance.
 static void place_references(struct placing *placing)
 {
@@ -55,8 +56,11 @@ static void place_references(struct placing *placing)
         tensor->options = tensor->sample_options = rule->options;
         tensor->options.sampled = false;
         tensor->reference_at = place(placing->work, tensor->bytes);
+        if (rule->compared && rule->options.errors)
+            tensor->errors_at = place(placing->work, (size_t)tensor_elements(&tensor->view) * sizeof(float));
         if (!placing->sampled) continue;
         tensor->options.scale = 2;
+        tensor->options.errors = NULL;  // they are known of the sample alone
         if (rule->compared) tensor->sample_at = place(placing->work, tensor->bytes);
     }
 }
@@ -69,6 +73,9 @@ static struct status write_tensors(struct placing *placing, const struct bound *
         const struct tensor *reference = &placing->running->references[i];
         int64_t at = placing->sampled ? tensor->sample_at : tensor->reference_at;
         if (tensor->present) status = tune_write(placing->arena, file, tensor->at, bound->views[i].data, tensor->bytes);
+        if (status.ok && tensor->errors_at >= 0)
+            status = tune_write(placing->arena, file, tensor->errors_at, placing->running->errors[i],
+                                (size_t)tensor_elements(&tensor->view) * sizeof(float));
         if (status.ok && reference->block && at >= 0) status = tune_write(placing->arena, file, at, reference->view.data, tensor->bytes);
     }
     return status;

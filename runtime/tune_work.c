@@ -94,6 +94,7 @@ static void print_options(struct text *out, const char *key, const struct compar
     wire_add_number(out, "magnitude", options->magnitude);
     wire_add_number(out, "exponent", options->exponent);
     wire_add_number(out, "scale", options->scale);
+    wire_add_bool(out, "errors", options->errors != NULL);
     text_add(out, "}");
 }
 
@@ -108,6 +109,7 @@ static void print_tensor(struct text *out, const struct tune_tensor *tensor)
         wire_add_long(out, "at", tensor->at);
         wire_add_long(out, "reference_at", tensor->reference_at);
         wire_add_long(out, "sample_at", tensor->sample_at);
+        wire_add_long(out, "errors_at", tensor->errors_at);
         print_options(out, "options", &tensor->options);
         print_options(out, "sample_options", &tensor->sample_options);
     }
@@ -217,11 +219,23 @@ static bool place_view(const struct tune_tensor *tensor, char *base, int64_t fil
     return true;
 }
 
+// Which of the two references they are of, its options say.
+static bool place_errors(const struct wire *object, struct tune_tensor *tensor, const char *base, int64_t file_bytes)
+{
+    int64_t bytes = tensor_elements(&tensor->view) * (int64_t)sizeof(float), at = tensor->errors_at;
+    if (at < 0) return true;
+    if (at % TENSOR_ALIGNMENT || at > file_bytes || bytes > file_bytes - at) return false;
+    const float *errors = (const float *)(const void *)(base + at);
+    if (wire_bool(wire_get(object, "options"), "errors")) tensor->options.errors = errors;
+    if (wire_bool(wire_get(object, "sample_options"), "errors")) tensor->sample_options.errors = errors;
+    return true;
+}
+
 static bool read_tensor(const struct wire *object, const struct ir_param *param, char *base, int64_t file_bytes, struct tune_tensor *tensor)
 {
     int64_t count = 0;
     const struct wire *shape = wire_get(object, "shape");
-    *tensor = (struct tune_tensor){.present = wire_bool(object, "present"), .reference_at = -1, .sample_at = -1};
+    *tensor = (struct tune_tensor){.present = wire_bool(object, "present"), .reference_at = -1, .sample_at = -1, .errors_at = -1};
     if (!tensor->present) return true;
     if (wire_count(shape) != param->rank) return false;
     tensor->view.type = param->type;
@@ -232,10 +246,11 @@ static bool read_tensor(const struct wire *object, const struct ir_param *param,
     tensor->at = wire_long(object, "at", -1);
     tensor->reference_at = wire_long(object, "reference_at", -1);
     tensor->sample_at = wire_long(object, "sample_at", -1);
+    tensor->errors_at = wire_long(object, "errors_at", -1);
     read_options(wire_get(object, "options"), &tensor->options);
     read_options(wire_get(object, "sample_options"), &tensor->sample_options);
     if (!base) return true;
-    return tensor->at >= 0 && place_view(tensor, base, file_bytes, tensor->reference_at, &tensor->reference) &&
+    return tensor->at >= 0 && place_errors(object, tensor, base, file_bytes) && place_view(tensor, base, file_bytes, tensor->reference_at, &tensor->reference) &&
            place_view(tensor, base, file_bytes, tensor->sample_at, &tensor->sample) &&
            place_view(tensor, base, file_bytes, tensor->at, &tensor->view);
 }
