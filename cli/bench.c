@@ -15,6 +15,7 @@ static void print_bench(const struct arguments *arguments, const tilec_bench *be
 
 tilec_result command_bench(const struct arguments *arguments)
 {
+    expect_crashes(arguments);
     struct chosen chosen;
     uint64_t seed = 0, runs = 0;
     tilec_bench *bench = NULL;

@@ -78,6 +78,8 @@ struct command {
     const char *example;                     // command lines
 };
 extern const struct command commands[];      // ends with a NULL name
+// An option as one command takes it: the evaluator isn't timed.
+const struct option_info *option_of_command(const struct command *command, enum option_id option);
 const struct command *command_named(const char *name);
 
 tilec_result command_aot(const struct arguments *arguments);
@@ -108,6 +110,12 @@ tilec_result usage_error(const char *format, ...) __attribute__((format(printf, 
 // Prints what a report holds to standard error and frees it.
 void print_report(const struct arguments *arguments, tilec_report *report);
 void print_text(tilec_text *text);                       // to standard output; frees it
+// The closest of the words offered, or NULL. Begin with zeroes.
+struct closest {
+    const char *name;
+    int changes;
+};
+void closest_offer(struct closest *closest, const char *wanted, const char *candidate);
 void print_json_string(const char *string);
 // Flushes standard output. A pipe that was closed or a full disk turns TILEC_OK into TILEC_WRONG, with a message.
 tilec_result close_output(tilec_result result);
@@ -142,6 +150,8 @@ void choose_free_kernel(struct chosen *chosen);
 // Prints the report too.
 void choose_free(const struct arguments *arguments, struct chosen *chosen);
 struct tilec_emit_options emit_options(const struct arguments *arguments);
+// Where a kernel runs on what nobody has looked at, a crash of it ends in words, and with 5.
+void expect_crashes(const struct arguments *arguments);
 struct tilec_run_options run_options(const struct arguments *arguments, uint64_t seed);  // run.c
 tilec_result doctor_file(const struct arguments *arguments);                               // heuristics.c
 struct tilec_cache_options cache_options(const struct arguments *arguments);             // cache.c

@@ -79,7 +79,7 @@ static void zsh(void)
            "    ((CURRENT--))\n    case $words[1] in\n");
     for (const struct command *command = commands; command->name; command++) {
         printf("        %s)\n            _arguments", command->name);
-        for (int i = 0; command->options[i] != OPTION_END; i++) zsh_option(&option_table[command->options[i]]);
+        for (int i = 0; command->options[i] != OPTION_END; i++) zsh_option(option_of_command(command, command->options[i]));
         if (command->operand_words) printf(" \\\n                '1:what:(%s)' '*:file:_files'", command->operand_words);
         else if (command->most) printf(" \\\n                '*:file:_files'");
         printf(" ;;\n");
@@ -113,7 +113,7 @@ static void fish(void)
         printf("'\n");
         if (command->operand_words)
             printf("complete -c tilec -n '__fish_seen_subcommand_from %s' -a '%s'\n", command->name, command->operand_words);
-        for (int i = 0; command->options[i] != OPTION_END; i++) fish_option(command, &option_table[command->options[i]]);
+        for (int i = 0; command->options[i] != OPTION_END; i++) fish_option(command, option_of_command(command, command->options[i]));
     }
 }
 
@@ -161,7 +161,7 @@ static void manual_command(const struct command *command)
     printf(" %s [OPTION…]\n", command->operands);
     roff(command->help);
     printf("\n");
-    for (int i = 0; command->options[i] != OPTION_END; i++) manual_option(&option_table[command->options[i]]);
+    for (int i = 0; command->options[i] != OPTION_END; i++) manual_option(option_of_command(command, command->options[i]));
     printf(".PP\n.nf\n");
     roff(command->example);
     printf("\n.fi\n");

@@ -41,7 +41,7 @@ void print_command_help(const struct command *command)
 {
     printf("usage: tilec %s%s%s [OPTION…]\n\n%s\n\n", command->name, *command->operands ? " " : "", command->operands, command->help);
     for (int i = 0; command->options[i] != OPTION_END; i++) {
-        const struct option_info *info = &option_table[command->options[i]];
+        const struct option_info *info = option_of_command(command, command->options[i]);
         int length = print_spelling(info);
         printf("%*s%s%s\n", length < 28 ? 28 - length : 1, "", info->help, info->repeats ? "; repeats" : "");
     }

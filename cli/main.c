@@ -156,10 +156,18 @@ static tilec_result run_command(const struct command *command, int argc, char **
     return result;
 }
 
+static tilec_result no_such_command(const char *word)
+{
+    struct closest closest = {0};
+    for (const struct command *command = commands; command->name; command++) closest_offer(&closest, word, command->name);
+    if (closest.name) return usage_error("no such command: %s; is `%s` meant?", word, closest.name);
+    return usage_error("no such %s: %s; see tilec --help", word[0] == '-' ? "option" : "command", word);
+}
+
 static tilec_result help_on(const char *name)
 {
     const struct command *command = name ? command_named(name) : NULL;
-    if (name && !command) return usage_error("no such command: %s; see tilec --help", name);
+    if (name && !command) return no_such_command(name);
     if (command) print_command_help(command);
     else print_help();
     return TILEC_OK;
@@ -174,7 +182,7 @@ static tilec_result dispatch(int argc, char **argv)
         return help_on(argc > 2 ? argv[2] : NULL);
     const struct command *command = command_named(word);
     if (command) return run_command(command, argc - 1, argv + 1);
-    return usage_error("no such %s: %s; see tilec --help", word[0] == '-' ? "option" : "command", word);
+    return no_such_command(word);
 }
 
 // A file opened later must not get the number of a closed standard stream: data would go into it, or come out of it.
@@ -188,5 +196,6 @@ int main(int argc, char **argv)
 {
     keep_standard_streams();
     signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
+    signal(SIGXFSZ, SIG_IGN);  // so is a file over the limit of ulimit -f
     return (int)close_output(dispatch(argc, argv));
 }

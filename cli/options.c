@@ -79,6 +79,13 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_LIST] = {"list", 0, NULL, false, false, NULL, "list all"},
 };
 
+const struct option_info *option_of_command(const struct command *command, enum option_id option)
+{
+    static const struct option_info timed = {"device", 0, "DEVICE", false, false, "cpu cuda",
+                                             "cpu (emitted C), or cuda or cuda:N (a GPU); otherwise cpu"};
+    return option == OPTION_DEVICE && command->run != command_run ? &timed : &option_table[option];
+}
+
 enum { LETTERS = 3 * OPTION_KINDS + 4 };
 
 struct getopt_tables {
@@ -132,6 +139,17 @@ static bool check_operands(const struct command *command, const struct arguments
     return usage_error("%s: wants %s; see tilec %s --help", command->name, command->operands, command->name), false;
 }
 
+static tilec_result no_such_option(const struct command *command, const char *word)
+{
+    struct closest closest = {0};
+    char name[32] = "";
+    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    if (length < sizeof name) memcpy(name, word + 2, length);
+    for (int i = 0; length > 0 && command->options[i] != OPTION_END; i++) closest_offer(&closest, name, option_table[command->options[i]].name);
+    if (closest.name) return usage_error("%s: no such option: %s; is `--%s` meant?", command->name, word, closest.name);
+    return usage_error("%s: no such option: %s; see tilec %s --help", command->name, word, command->name);
+}
+
 bool read_command_line(const struct command *command, int argc, char **argv, struct arguments *arguments)
 {
     struct getopt_tables tables;
@@ -144,7 +162,7 @@ bool read_command_line(const struct command *command, int argc, char **argv, str
         const char letter[] = {'-', (char)optopt, 0};  // of several in one word: argv isn't at that word's end yet
         bool is_long = !strncmp(argv[optind - 1], "--", 2);
         const char *word = found == '?' && !is_long && optopt > ' ' && optopt < 127 ? letter : argv[optind - 1];
-        if (found == '?') return usage_error("%s: no such option: %s; see tilec %s --help", command->name, word, command->name), false;
+        if (found == '?') return no_such_option(command, word), false;
         if (found == ':') return usage_error("%s: %s wants a value", command->name, word), false;
         if (!add_value(&arguments->values[option_of(command, found)], optarg ? optarg : "")) return false;
     }

@@ -49,13 +49,8 @@ void print_text(tilec_text *text)
 
 void print_json_string(const char *string)
 {
-    putchar('"');
-    for (const unsigned char *at = (const unsigned char *)string; *at; at++) {
-        if (*at == '"' || *at == '\\') printf("\\%c", *at);
-        else if (*at < 0x20) printf("\\u%04x", (unsigned)*at);
-        else putchar(*at);
-    }
-    putchar('"');
+    tilec_text json = tilec_json_string(string);
+    print_text(&json);
 }
 
 tilec_result close_output(tilec_result result)

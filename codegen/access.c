@@ -319,7 +319,7 @@ static const char *quoted_text(struct emitter *emitter, const char *string, bool
 void write_assert(struct emitter *emitter, const struct ir_op *op) {
     if (!emitter->lowered->options.checked)
         return;
-    const char *text = print(emitter, "%s:%d: %s", file_name(emitter->kernel), op->line, op->text ? op->text : "");
+    const char *text = print(emitter, "%s:%d: %s", file_name(emitter), op->line, op->text ? op->text : "");
     open_brace(emitter, "if (!%s)", value_text(emitter, op->operands[0], 14));
     if (emitter->cuda) {
         line(emitter, "printf(\"%s\\n\");", quoted_text(emitter, text, true));

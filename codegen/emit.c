@@ -93,10 +93,18 @@ static void prepare(struct emitter *emitter) {
 
 // ---------------------------------------------------------------------------------------------- the head
 
-const char *file_name(const struct ir_kernel *kernel) {
+// What isn't UTF-8, or would end a line, is no part of a text.
+const char *file_name(const struct emitter *emitter) {
+    const struct ir_kernel *kernel = emitter->kernel;
     const char *path = kernel->source && kernel->source->path ? kernel->source->path : "?";
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    char *name = arena_printf(emitter->arena, "%s", slash ? slash + 1 : path);
+    for (unsigned char *at = (unsigned char *)name; *at;) {
+        int length = *at < 0x20 || *at == 0x7f ? 0 : text_utf8_length(at);
+        if (length == 0) *at = *at < 0x20 ? ' ' : '?';
+        at += length ? length : 1;
+    }
+    return name;
 }
 
 static void write_config(struct emitter *emitter) {
@@ -182,7 +190,7 @@ static void write_demands(struct emitter *emitter, const struct launch_plan *pla
 }
 
 static void write_preface(struct emitter *emitter, const char *version, const struct launch_plan *plan) {
-    const char *file = file_name(emitter->kernel);
+    const char *file = file_name(emitter);
     line(emitter, "// %s from %s, compiled by tilec %s", emitter->kernel->name,
          comment_text(emitter, file, strlen(file)), version);
     write_parameters(emitter);

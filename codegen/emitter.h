@@ -156,7 +156,7 @@ void write_vector_store(struct emitter *emitter, const struct ir_op *op, const c
 void write_meeting(struct emitter *emitter, const struct ir_op *op);  // ARRIVE, AWAIT
 void write_quad_store(struct emitter *emitter, const struct ir_op *op, const char *words);  // 16 bytes
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
-const char *file_name(const struct ir_kernel *kernel);  // of its source, without folders
+const char *file_name(const struct emitter *emitter);  // of its source, without folders
 const char *comment_text(struct emitter *emitter, const char *text, size_t length);
 void write_assert(struct emitter *emitter, const struct ir_op *op);
 void write_print(struct emitter *emitter, const struct ir_op *op);

@@ -150,8 +150,10 @@ void evaluate_update(struct evaluator *evaluator, const struct ir_op *op) {
     for (int64_t i = 0; i < count; i++)
         cells[i] = !active || active[i].integer ? value[i] : old[i];
     round_cells(result->type, cells, count);  // what was there is rounded already
-    if (evaluator->evaluation->errors && ir_type_is_float(result->type))
-        error_rounding(result->type, cells, count);
+    for (int64_t i = 0; i < count && evaluator->evaluation->errors && ir_type_is_float(result->type); i++) {
+        if (!active || active[i].integer)
+            error_rounding(result->type, &cells[i], 1);
+    }
     evaluator->cells[result->id] = cells;
     count_steps(evaluator, op, count);
 }

@@ -112,11 +112,12 @@ void error_none(struct cell *cells, int64_t count) {
 
 // ---------------------------------------------------------------------------------------------- sums
 
-// A sum's roundings make a random walk whose steps are as large as its partial sums, which go by the order: by the
-// greatest of them in this one, and by what numbers of random signs come to.
+// A sum's roundings are as large as its partial sums, which go by the order: by the greatest of them in this one, and by
+// what numbers of random signs come to. They make a random walk, but of equal numbers all may go one way: with the factor
+// that a comparison has, half of the worst case, which partial sums that grow evenly come to.
 static double sum_rounding(const struct sum_so_far *sum, double unit) {
     double length = (double)sum->count;
-    return (4 + sqrt(length)) * unit * fmax(sum->greatest, sqrt(sum->squares));
+    return (4 + fmax(sqrt(length), length / 8)) * unit * fmax(sum->greatest, sqrt(sum->squares));
 }
 
 double sum_error(const struct sum_so_far *sum, double unit) {

@@ -45,18 +45,18 @@ static void read_elements(const struct ir_tensor *tensor, const int64_t *offsets
 
 // What is known of how far off they are; inputs are exact.
 static void read_errors(const struct evaluator *evaluator, int param, const int64_t *offsets, struct cell *out, int64_t count) {
-    float *const *errors = evaluator->evaluation->errors;
-    const float *known = errors ? errors[param] : NULL;
+    double *const *errors = evaluator->evaluation->errors;
+    const double *known = errors ? errors[param] : NULL;
     for (int64_t i = 0; i < count; i++)
-        out[i].error = known && offsets[i] >= 0 ? (double)known[offsets[i]] : 0;
+        out[i].error = known && offsets[i] >= 0 ? known[offsets[i]] : 0;
 }
 
 static void write_error(const struct evaluator *evaluator, int param, int64_t offset, struct cell value) {
-    float *const *errors = evaluator->evaluation->errors;
+    double *const *errors = evaluator->evaluation->errors;
     if (!errors || !errors[param])
         return;
     error_rounding(evaluator->kernel->params[param].type, &value, 1);
-    errors[param][offset] = (float)value.error;
+    errors[param][offset] = value.error;
 }
 
 // Floating values are rounded, integers wrapped.
@@ -116,7 +116,7 @@ _Noreturn static void leave_outside(struct evaluator *evaluator, const struct ir
     }
     const char *name = evaluator->kernel->params[op->param].name, *where = point_in_words(evaluator, axes, point);
     leave_early(evaluator, "evaluate.index", op, "%s[%s] is outside the tensor%s%s: dimension %d has %lld elements", name, indices,
-                *where ? " at " : "", where, dimension, (long long)tensor->shape[dimension]);
+                *where ? " at " : "", where, dimension + 1, (long long)tensor->shape[dimension]);
 }
 
 // The offset of the element that each point of `axes` accesses, in elements; -1 where nothing is accessed.

@@ -343,7 +343,7 @@ struct ir_evaluation {
     const bool *rows;
     // By param index, or NULL: for every element of a floating output, how far off it may be where a right program computes
     // in its types, in an order of its own; the caller zeroes them. An entry may be NULL: not asked for, and nothing known.
-    float *const *errors;
+    double *const *errors;
     // Out
     int64_t steps;
     struct text *printed;       // what `print` said, or NULL

@@ -142,3 +142,14 @@ size_t text_parse_double(const char *string, size_t length, double *value)
     text_free(&copy);
     return sign + digits;
 }
+
+int text_utf8_length(const unsigned char *bytes) {
+    int length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
+    for (int i = 1; i < length; i++)
+        if (bytes[i] >> 6 != 2) return 0;
+    if ((length == 2 && bytes[0] < 0xc2) || (length == 3 && bytes[0] == 0xe0 && bytes[1] < 0xa0) ||
+        (length == 3 && bytes[0] == 0xed && bytes[1] > 0x9f) || (length == 4 && bytes[0] == 0xf0 && bytes[1] < 0x90) ||
+        (length == 4 && (bytes[0] > 0xf4 || (bytes[0] == 0xf4 && bytes[1] > 0x8f))))
+        return 0;
+    return length;
+}

@@ -77,6 +77,26 @@ static struct status lower_options_read(struct arena *arena, const struct tilec_
     return status.ok ? read_target(arena, options->target, &out->target) : status;
 }
 
+// Whether the dimensions that are compiled in make 32-bit indices too narrow. One that stays open counts as 1: what a
+// launch's extents demand, plan_check sees.
+static bool needs_index64(struct arena *arena, const struct ir_kernel *kernel)
+{
+    int64_t *dims = ARENA_ARRAY(arena, int64_t, kernel->dim_count + 1);
+    struct ir_tensor *tensors = ARENA_ARRAY(arena, struct ir_tensor, kernel->param_count + 1);
+    for (int i = 0; i < kernel->dim_count; i++) dims[i] = kernel->dims[i].is_static ? kernel->dims[i].value : 1;
+    const struct ir_bindings bindings = {dims, ARENA_ARRAY(arena, struct ir_scalar, kernel->param_count + 1)};
+    for (int i = 0; i < kernel->param_count; i++) {
+        const struct ir_param *param = &kernel->params[i];
+        int64_t count = 1;
+        tensors[i] = (struct ir_tensor){.type = param->type, .rank = param->kind == PARAM_SCALAR ? 0 : param->rank};
+        for (int d = 0; d < tensors[i].rank; d++) {
+            tensors[i].shape[d] = ir_evaluate_number(param->extents[d], &bindings).integer;
+            if (__builtin_mul_overflow(count, tensors[i].shape[d], &count)) return true;
+        }
+    }
+    return plan_demands(kernel, &bindings, tensors).index64;
+}
+
 // ---------------------------------------------------------------------------------------------- faults of tilec
 
 // The program as it was before the pass that broke it.
@@ -131,6 +151,7 @@ static tilec_result emit_into(struct arena *arena, tilec_kernel *kernel, const s
     struct stage_call call;
     struct status status = lower_options_read(arena, given, &call, &options);
     if (!status.ok) return report_status(report, &status);
+    options.index64 = options.index64 || needs_index64(arena, kernel->ir);
     if (given->stage) after_pass(&call, "checked", kernel->ir);
     if (given->stop_after && strcmp(given->stop_after, "checked") == 0) return TILEC_OK;
     struct lowered *lowered = lower(arena, kernel->ir, config, &options, &status);

@@ -48,6 +48,15 @@ static struct status read_text(struct arena *arena, const struct tilec_run_optio
     return STATUS_OK;
 }
 
+// Rows that overrun are an error: where looking at offsets and lengths doesn't tell, the emitted text looks at each index.
+static bool wants_checks(const struct executor *executor, struct arena *arena, const struct ir_kernel *kernel)
+{
+    const struct tilec_run_options *options = executor->options;
+    if (options->checked || options->trusting || options->source || options->keep) return options->checked;
+    const struct rows_uses rows = rows_find(arena, kernel);
+    return rows_leave_open(kernel, &rows);
+}
+
 static struct status execute_on_cpu(void *data, struct arena *arena, const struct ir_kernel *kernel, struct ir_tensor *tensors,
                                     const struct ir_bindings *bindings)
 {
@@ -57,7 +66,8 @@ static struct status execute_on_cpu(void *data, struct arena *arena, const struc
     struct status status = choose_config(executor, arena, kernel, tensors, bindings);
     if (status.ok) status = read_text(arena, options, &source);
     const struct cpu_request request = {
-        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings, .tensors = tensors, .checked = options->checked,
+        .kernel = kernel, .config = executor->job->resolved.config, .bindings = *bindings, .tensors = tensors,
+        .checked = wants_checks(executor, arena, kernel),
         .source = source ? source->text : NULL, .source_length = source ? source->length : 0, .keep = options->keep,
         .session = &executor->job->session};
     return status.ok ? cpu_execute(arena, &request) : status;

@@ -94,7 +94,7 @@ static bool comes_from_floating(const struct ir_value *value, int depth)
 }
 
 struct stores {
-    bool needs_all;  // what a row finds there depends on other rows, or on the fill
+    bool needs_all;  // as in check_rule
     bool rounded;
 };
 
@@ -165,6 +165,7 @@ static bool *draw_rows(struct running *running)
     struct run_result *result = running->result;
     const struct ir_op *loop = sampled_loop(running->bound->kernel);
     int64_t points = most_elements(running->bound);
+    running->by_row = loop != NULL;
     result->all_rows = result->checked_rows = loop ? axis_length(running->bound, loop->axis) : 0;
     if (points <= running->check_points) return NULL;
     if (!loop || result->all_rows < 2) {
@@ -190,7 +191,7 @@ struct status check_prepare(struct running *running)
     const struct ir_kernel *kernel = running->bound->kernel;
     running->references = ARENA_ARRAY(running->arena, struct tensor, kernel->param_count + 1);
     running->before = ARENA_ARRAY(running->arena, struct tensor, kernel->param_count + 1);
-    running->errors = ARENA_ARRAY(running->arena, float *, kernel->param_count + 1);
+    running->errors = ARENA_ARRAY(running->arena, double *, kernel->param_count + 1);
     struct status status = STATUS_OK;
     for (int i = 0; i < kernel->param_count && status.ok; i++) {
         if (!is_output(running, i)) continue;
@@ -225,21 +226,21 @@ static const struct ir_kernel *without_fills(struct arena *arena, const struct i
     return copy;
 }
 
-static struct status evaluate_reference(struct running *running, const bool *rows)
+struct status evaluate_under(struct running *running, struct tensor *outputs, const bool *rows, enum ir_cut cut, double *const *errors)
 {
     const struct bound *bound = running->bound;
     int count = bound->kernel->param_count;
     struct ir_tensor *views = ARENA_ARRAY(running->arena, struct ir_tensor, count + 1);
-    for (int i = 0; i < count; i++) views[i] = running->references[i].block ? running->references[i].view : bound->views[i];
+    for (int i = 0; i < count; i++) views[i] = outputs[i].block ? outputs[i].view : bound->views[i];
     struct ir_evaluation evaluation = {
         .bindings = bound->bindings, .tensors = views, .seed = running->request->bind.seed, .rows = rows,
-        .errors = running->errors,
-        .cut = running->request->execute ? CUT_WHOLE : CUT_RANDOM};  // the reference against itself: under another cut
-    return ir_evaluate(rows ? without_fills(running->arena, bound->kernel) : bound->kernel, &evaluation, running->arena);
+        .cut = cut, .errors = errors};
+    struct status status = ir_evaluate(rows ? without_fills(running->arena, bound->kernel) : bound->kernel, &evaluation, running->arena);
+    running->steps = evaluation.steps;
+    return status;
 }
 
-// In a sample, elements of an inout tensor that the rows didn't change become poison: they are not compared.
-static void forget_unchanged(struct tensor *reference, const struct tensor *before)
+void forget_unchanged(const struct tensor *reference, const struct tensor *before)
 {
     size_t size = (size_t)ir_type_bytes(reference->view.type);
     struct tensor poison = {.view = reference->view, .bytes = size};
@@ -288,13 +289,16 @@ static struct check_rule rule_of(struct running *running, const struct run_outpu
     options.sampled = sampled;
     options.rounded = stores.rounded;
     options.errors = running->errors[output->param];
-    return (struct check_rule){.compared = true, .options = options};
+    return (struct check_rule){.compared = true, .needs_all = stores.needs_all, .options = options};
 }
 
 struct status check_evaluate(struct running *running, struct check_rule *rules)
 {
     bool *rows = draw_rows(running);
-    struct status status = evaluate_reference(running, rows);
+    // The reference against itself: under another cut.
+    enum ir_cut cut = running->request->execute ? CUT_WHOLE : CUT_RANDOM;
+    struct status status = evaluate_under(running, running->references, rows, cut, running->errors);
+    running->rows = rows;
     if (!status.ok) return status;
     struct compare_options options = {.reduction_length = longest_sum(running->bound, running->bound->kernel->body, 0)};
     const struct tensor_size inputs = inputs_size(running->bound);
@@ -316,5 +320,6 @@ struct status check_outputs(struct running *running)
         output->comparison = compare_tensors(&output->view, &running->references[output->param].view, &rules[i].options);
         output->checked = true;
     }
+    if (status.ok && running->request->execute) status = check_cut(running, rules);
     return status;
 }

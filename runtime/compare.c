@@ -34,7 +34,7 @@ static double least_normal(enum ir_type type)
 // What all elements have in common.
 struct measure {
     enum ir_type type;
-    const float *errors;
+    const double *errors;
     double relative, absolute, factor;
     bool rounded, sampled;
 };
@@ -138,7 +138,7 @@ static struct element compare_floats(const struct measure *measure, double value
     if (value == reference) return element;
     element.error = fabs(value - reference);
     element.tolerance = isinf(reference) ? 0 : measure->relative * fabs(reference) + measure->absolute;
-    if (measure->errors && !isinf(reference)) element.tolerance += measure->factor * (double)measure->errors[index];
+    if (measure->errors && !isinf(reference)) element.tolerance += measure->factor * measure->errors[index];
     if (!(element.error <= element.tolerance)) element.why = "differs from the reference";
     return element;
 }
@@ -243,7 +243,7 @@ struct comparison compare_tensors(const struct ir_tensor *value, const struct ir
     return result;
 }
 
-static void print_place(struct text *out, const char *name, const struct ir_tensor *view, int64_t index)
+void tensor_print_place(struct text *out, const char *name, const struct ir_tensor *view, int64_t index)
 {
     int64_t position[IR_MAX_RANK];
     for (int d = view->rank; d-- > 0; index /= view->shape[d]) position[d] = index % view->shape[d];
@@ -272,7 +272,7 @@ void comparison_print(struct text *out, const char *name, const struct ir_tensor
             if (comparison->tolerance > 0) print_floating(out, comparison->tolerance);
             text_add(out, ", at ");
         }
-        print_place(out, name, view, comparison->where);
+        tensor_print_place(out, name, view, comparison->where);
         text_add(out, ": ");
         number_print(out, view->type, comparison->value, 17);
         if (comparison->why && !isfinite(comparison->largest_error)) text_printf(out, " %s", comparison->why);

@@ -171,6 +171,7 @@ static bool spawn(const char *const *arguments, const char *log, pid_t *child)
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);  // ignored in this process, perhaps; a compiler's driver expects the default
+    sigaddset(&defaults, SIGXFSZ);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -265,6 +266,14 @@ static struct status load(struct arena *arena, const char *path, struct cpu_obje
     return STATUS_OK;
 }
 
+static struct status load_built(const struct build *build, struct cpu_object **object)
+{
+    struct status status = load(build->arena, build->object, object);
+    if (status.ok || strcmp(status.code, "internal.load") != 0) return status;
+    return status_failed(build->arena, "missing.compiler", "%s says that it has built the kernel, but what it left can't be loaded; let CC name "
+                         "a C compiler, or install one: sudo apt-get install build-essential\n%s", build->compiler.words[0], status.reason);
+}
+
 static bool load_cached(const struct build *build, struct cpu_object **object)
 {
     for (int left_out = 0; left_out <= EXTRA_COUNT; left_out++) {
@@ -277,9 +286,14 @@ static bool load_cached(const struct build *build, struct cpu_object **object)
 
 static bool make_folder(struct build *build)
 {
-    const char *base = getenv("TMPDIR");
-    char *folder = arena_printf(build->arena, "%s/tilec-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder)) return false;
+    const char *bases[] = {getenv("TMPDIR"), "/tmp"};
+    char *folder = NULL;
+    for (int i = 0; i < 2 && !folder; i++) {
+        if (!bases[i] || !*bases[i]) continue;
+        folder = arena_printf(build->arena, "%s/tilec-XXXXXX", bases[i]);
+        folder = mkdtemp(folder);
+    }
+    if (!folder) return false;
     build->folder = folder;
     build->source = arena_printf(build->arena, "%s/kernel.c", folder);
     build->object = arena_printf(build->arena, "%s/kernel.so", folder);
@@ -384,9 +398,14 @@ static struct status build_object(struct build *build, const char *path, struct 
         return status_failed(build->arena, "write.folder", "can't make a temporary folder in $TMPDIR or /tmp: %s", strerror(errno));
     }
     struct status status = build_fresh(build);
-    if (status.ok) status = path ? keep(build, build->object, path) : load(build->arena, build->object, object);
+    if (status.ok && path) status = keep(build, build->object, path);
+    if (status.ok && is_interrupted()) status = status_failed(build->arena, "interrupted.build", "interrupted when the kernel was built");
+    bool loads = status.ok && !path;
+    // What is loaded runs: code of an edited text may take for ever. Otherwise an interrupt waits for the folder to go.
+    if (loads) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (loads) status = load_built(build, object);
     remove_folder(build);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!loads) pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 

@@ -252,13 +252,40 @@ static bool read_config(struct reader *reader, const cJSON *root)
     return true;
 }
 
+// cJSON takes \u0000 for the end of a string, so that the rest of a key would go unread.
+static const char *find_escaped_zero(const char *text, size_t length)
+{
+    for (size_t i = 0; i + 6 <= length; i++) {
+        if (text[i] != '\\') continue;
+        if (memcmp(text + i + 1, "u0000", 5) == 0) return text + i;
+        i++;  // what is escaped, a backslash perhaps
+    }
+    return NULL;
+}
+
+// Whether arrays and objects lie in each other deeper than cJSON follows; strings may hold brackets.
+static bool nests_too_deeply(const char *text, size_t length)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\\' && quoted) i++;
+        else if (text[i] == '"') quoted = !quoted;
+        else if (!quoted && (text[i] == '[' || text[i] == '{') && ++depth > CJSON_NESTING_LIMIT) return true;
+        else if (!quoted && (text[i] == ']' || text[i] == '}')) depth--;
+    }
+    return false;
+}
+
 // Syntax errors have a place in the text: it is shown as in a program.
 static struct status refuse_syntax(struct arena *arena, const char *path, const char *text, size_t length, const char *end)
 {
     struct source *source = ARENA_NEW(arena, struct source);
     *source = (struct source){.path = path, .text = arena_copy(arena, text, length), .length = length};
     size_t at = end && end >= text && end <= text + length ? (size_t)(end - text) : length;
-    struct status status = status_failed(arena, "config.json", at >= length ? "the JSON ends too early" : "no valid JSON here");
+    bool deep = nests_too_deeply(text, length), zero = at + 6 <= length && memcmp(text + at, "\\u0000", 6) == 0;
+    struct status status = status_failed(arena, "config.json", "%s", zero ? "a text can't hold the character 0" : deep ? "the JSON is nested too deeply"
+                                         : at >= length ? "the JSON ends too early" : "no valid JSON here");
     status.span = (struct span){source, (uint32_t)at, (uint32_t)(at < length ? at + 1 : at)};
     return status;
 }
@@ -269,6 +296,7 @@ static struct status parse(struct arena *arena, const struct ir_kernel *kernel, 
     *config = NULL;
     text = arena_copy(arena, text, length);
     const char *end = memchr(text, 0, length);
+    if (!end) end = find_escaped_zero(text, length);
     if (end) return refuse_syntax(arena, path, text, length, end);
     cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
     if (!root) return refuse_syntax(arena, path, text, length, end);

@@ -157,6 +157,8 @@ struct rows_uses rows_find(struct arena *arena, const struct ir_kernel *kernel);
 // length and both offsets. `tensors` and `bindings` are complete.
 struct status rows_validate(struct arena *arena, const struct ir_kernel *kernel, const struct rows_uses *uses,
                             const struct ir_tensor *tensors, const struct ir_bindings *bindings);
+// Whether an access along a jagged axis may leave its tensor although they are valid (offsets_proof.c).
+bool rows_leave_open(const struct ir_kernel *kernel, const struct rows_uses *uses);
 // How long the rows are. Descending offsets are empty rows.
 struct row_statistics {
     int64_t rows, longest;
@@ -230,7 +232,7 @@ struct compare_options {
     double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
     double exponent;           // the greatest argument of an exponential, whose own rounding its result multiplies; 0: none
     double scale;              // 0: 1; multiplies the tolerance
-    const float *errors;       // of every element, as the evaluator worked them out; NULL: not known. The caller's
+    const double *errors;       // of every element, as the evaluator worked them out; NULL: not known. The caller's
     bool bounded;              // compare_bound has worked out what follows
     double relative, absolute, factor; // an element may differ by relative |reference| + absolute + factor errors[i]
 };
@@ -262,6 +264,8 @@ struct comparison {
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);
 // "largest error 1.2e-07 (tolerance 3e-06) at out[3, 17]: 1.5, reference 1.4999999"
+// "out[3, 17]"
+void tensor_print_place(struct text *out, const char *name, const struct ir_tensor *view, int64_t index);
 void comparison_print(struct text *out, const char *name, const struct ir_tensor *view, const struct comparison *comparison);
 
 // ---------------------------------------------------------------------------------------------- running (run.c)
@@ -300,6 +304,7 @@ struct run_result {
     struct text printed;         // what the program printed (reference only)
     double seconds;              // of the execution
     int64_t checked_rows, all_rows;  // of the sample; equal if all were checked
+    const char *cut;             // that the result depends on how rows are cut into tiles, in words, or NULL
     const char *remark;          // what the check could not look at, in words, or NULL
 };
 // Whatever it returns, call run_free. A failed check is status "check.differs"; the result is complete then.

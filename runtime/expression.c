@@ -64,14 +64,16 @@ static struct expression_number floating(double value)
     return (struct expression_number){.floating = true, .number = value};
 }
 
-// Digits alone are an integer; a point or an exponent makes it floating.
-static struct expression_number read_number(struct reader *reader)
+// Digits alone are an integer; a point or an exponent makes it floating. `negative`: a minus stands before it, with which
+// the least integer fits.
+static struct expression_number read_number(struct reader *reader, bool negative)
 {
     const char *end = reader->at;
     int64_t value = 0;
     bool fits = true;
     for (; isdigit((unsigned char)*end); end++)
-        fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, *end - '0', &value);
+        fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+               !(negative ? __builtin_sub_overflow(value, *end - '0', &value) : __builtin_add_overflow(value, *end - '0', &value));
     if (*end != '.' && *end != 'e' && *end != 'E') {
         reader->at = end;
         return fits ? integer(value) : fail(reader, "the number does not fit 64 bits");
@@ -80,7 +82,7 @@ static struct expression_number read_number(struct reader *reader)
     size_t length = text_parse_double(reader->at, strlen(reader->at), &number);
     if (length == 0) return fail(reader, "a number is malformed");
     reader->at += length;
-    return floating(number);
+    return floating(negative ? -number : number);
 }
 
 static struct expression_number look_up(struct reader *reader, const char *function, const char *name)
@@ -184,12 +186,13 @@ static struct expression_number read_factor(struct reader *reader)
     struct expression_number result;
     char symbol = peek(reader);
     if (take(reader, '-')) {
-        result = negate(reader, read_factor(reader));
+        bool literal = isdigit((unsigned char)peek(reader)) || peek(reader) == '.';
+        result = literal ? read_number(reader, true) : negate(reader, read_factor(reader));
     } else if (take(reader, '(')) {
         result = read_sum(reader);
         if (!take(reader, ')')) result = fail(reader, "a ')' is missing");
     } else if (isdigit((unsigned char)symbol) || symbol == '.') {
-        result = read_number(reader);
+        result = read_number(reader, false);
     } else if (isalpha((unsigned char)symbol) || symbol == '_') {
         result = read_name(reader);
     } else if (symbol) {

@@ -80,19 +80,37 @@ static size_t line_length(const char *text, const char *end)
     return (size_t)((newline ? newline : end) - text);
 }
 
+// Editors of another system end lines with a carriage return too.
+static size_t without_return(const char *line, size_t length)
+{
+    return length > 0 && line[length - 1] == '\r' ? length - 1 : length;
+}
+
+static struct status find_functions(struct arena *arena, const struct launch_plan *plan, const char *source, size_t length)
+{
+    for (int i = 0; i < plan->kernel_count; i++) {
+        const char *name = plan->kernels[i].name;
+        if (!memmem(source, length, name, strlen(name)))
+            return status_failed(arena, "usage.source", "the edited text has no function %s; --keep DIR writes the text to edit", name);
+    }
+    return STATUS_OK;
+}
+
 // Both texts begin with comments that say what they were made for; the first line is the kernel's name and the version.
 struct status plan_check_source(struct arena *arena, const struct emitted *emitted, const char *source, size_t length)
 {
     const char *ours = emitted->text, *ours_end = ours + emitted->length, *theirs = source, *theirs_end = source + length;
+    struct status status = find_functions(arena, &emitted->plan, source, length);
+    if (!status.ok) return status;
     for (int line = 0;; line++) {
-        size_t here = line_length(ours, ours_end), there = line_length(theirs, theirs_end);
+        size_t here = line_length(ours, ours_end), all = line_length(theirs, theirs_end), there = without_return(theirs, all);
         if (here < 2 || there < 2 || memcmp(theirs, "//", 2) != 0) return STATUS_OK;
         if (line > 0 && (here != there || memcmp(ours, theirs, here) != 0))
             return status_failed(arena, "usage.source", "the edited text was emitted for something else: it says '%.*s', and here it is '%.*s'; "
                                  "--keep DIR writes the text to edit", (int)there, theirs, (int)here, ours);
-        if (ours + here == ours_end || theirs + there == theirs_end) return STATUS_OK;
+        if (ours + here == ours_end || theirs + all == theirs_end) return STATUS_OK;
         ours += here + 1;
-        theirs += there + 1;
+        theirs += all + 1;
     }
 }
 

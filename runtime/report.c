@@ -29,24 +29,11 @@ tilec_text text_take(struct text *text)
     return taken;
 }
 
-// The length of the UTF-8 sequence at `bytes`, or 0 if there is none.
-static int utf8_length(const unsigned char *bytes)
-{
-    int length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
-    for (int i = 1; i < length; i++)
-        if (bytes[i] >> 6 != 2) return 0;
-    if ((length == 2 && bytes[0] < 0xc2) || (length == 3 && bytes[0] == 0xe0 && bytes[1] < 0xa0) ||
-        (length == 3 && bytes[0] == 0xed && bytes[1] > 0x9f) || (length == 4 && bytes[0] == 0xf0 && bytes[1] < 0x90) ||
-        (length == 4 && (bytes[0] > 0xf4 || (bytes[0] == 0xf4 && bytes[1] > 0x8f))))
-        return 0;
-    return length;
-}
-
 void json_string(struct text *out, const char *string)
 {
     text_add(out, "\"");
     for (const unsigned char *at = (const unsigned char *)string; *at;) {
-        int length = utf8_length(at);
+        int length = text_utf8_length(at);
         if (length == 0) text_add(out, "\\ufffd"), length = 1;
         else if (*at == '"' || *at == '\\') text_printf(out, "\\%c", *at);
         else if (*at == '\n') text_add(out, "\\n");
@@ -55,6 +42,13 @@ void json_string(struct text *out, const char *string)
         at += length;
     }
     text_add(out, "\"");
+}
+
+tilec_text tilec_json_string(const char *string)
+{
+    struct text text = {0};
+    json_string(&text, string);
+    return text_take(&text);
 }
 
 // ---------------------------------------------------------------------------------------------- reports

@@ -157,12 +157,20 @@ static void report_check(struct running *running)
         text_printf(report, "check: more than %lld points, so %lld of %lld rows, drawn by the seed, were evaluated\n",
                     (long long)running->check_points, (long long)result->checked_rows, (long long)result->all_rows);
     if (result->remark) text_printf(report, "check: %s\n", result->remark);
+    if (result->cut) text_printf(report, "check: %s\n", result->cut);
     for (int i = 0; i < result->output_count; i++) {
         const struct run_output *output = &result->outputs[i];
         if (!output->checked) continue;
         text_printf(report, "check: %s %s: ", output->name, output->comparison.ok ? "agrees" : "DIFFERS");
         comparison_print(report, output->name, &output->view, &output->comparison);
     }
+}
+
+// The reference stands against itself under another cut; a config has one of its own.
+static const char *why_of(const struct running *running)
+{
+    if (running->request->execute && !running->result->cut) return "";
+    return "; the program's result depends on how rows are cut into tiles";
 }
 
 static struct status check_verdict(const struct running *running)
@@ -172,8 +180,8 @@ static struct status check_verdict(const struct running *running)
         if (!output->checked || output->comparison.ok) continue;
         struct text words = {0};
         comparison_print(&words, output->name, &output->view, &output->comparison);
-        struct status status = status_failed(running->arena, "check.differs", "'%s' from %s: %.*s", output->name,
-                                             running->request->device, (int)words.length - 1, words.data);
+        struct status status = status_failed(running->arena, "check.differs", "'%s' from %s: %.*s%s", output->name,
+                                             running->request->device, (int)words.length - 1, words.data, why_of(running));
         text_free(&words);
         return status;
     }

@@ -64,6 +64,8 @@ struct tilec_message {
 };
 int tilec_report_count(const tilec_report *report);
 struct tilec_message tilec_report_message(const tilec_report *report, int index);
+// A text in quotes, as JSON has it; what isn't UTF-8 becomes U+FFFD.
+tilec_text tilec_json_string(const char *string);
 tilec_text tilec_report_json(const tilec_report *report);  // an array of objects
 
 // ------------------------------------------------------------------------------------------------ programs

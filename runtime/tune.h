@@ -82,7 +82,7 @@ struct tune_tensor {
     int64_t at;               // of the pristine contents in the file
     int64_t reference_at;     // -1: not an output
     int64_t sample_at;        // a second reference, on a sample of rows, from the evaluator; -1: none
-    int64_t errors_at;        // what the evaluator says of how far elements may be off, as f32; -1: not a floating output
+    int64_t errors_at;        // what the evaluator says of how far elements may be off, as f64; -1: not a floating output
     struct ir_tensor reference, sample;
     struct compare_options options;         // for the reference
     struct compare_options sample_options;  // for the sample

@@ -10,7 +10,7 @@ enum { THREADS = 256, BLOCKS = 4096 };
 
 static const char text[] =
     "// Elements of `value` that don't agree with `reference`, counted. Poison is told by its bits.\n"
-    "struct rules { double relative, absolute, factor; const float *errors; unsigned long long poison; long long count; int sampled, rounded; };\n"
+    "struct rules { double relative, absolute, factor; const double *errors; unsigned long long poison; long long count; int sampled, rounded; };\n"
     "static __device__ double number_f64(unsigned long long bits) { return __longlong_as_double((long long)bits); }\n"
     "static __device__ double number_f32(unsigned bits) { return __uint_as_float(bits); }\n"
     "static __device__ double number_bf16(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }\n"
@@ -126,7 +126,7 @@ bool cuda_compare(struct arena *arena, struct cuda_device *device, const struct 
     const struct tune_tensor *tensor = &work->tensors[param];
     unsigned wrong = 1;
     if (comparer->broken || !tensor->options.bounded || tensor->bytes == 0) return false;
-    size_t error_bytes = (size_t)tensor_elements(&tensor->view) * sizeof(float);
+    size_t error_bytes = (size_t)tensor_elements(&tensor->view) * sizeof(double);
     comparer->broken = !load(arena, device, work, comparer) ||
                        !upload(arena, device, tensor->reference.data, tensor->bytes, &comparer->references[param]) ||
                        !upload(arena, device, tensor->options.errors, error_bytes, &comparer->errors[param]) ||

@@ -57,7 +57,7 @@ static void place_references(struct placing *placing)
         tensor->options.sampled = false;
         tensor->reference_at = place(placing->work, tensor->bytes);
         if (rule->compared && rule->options.errors)
-            tensor->errors_at = place(placing->work, (size_t)tensor_elements(&tensor->view) * sizeof(float));
+            tensor->errors_at = place(placing->work, (size_t)tensor_elements(&tensor->view) * sizeof(double));
         if (!placing->sampled) continue;
         tensor->options.scale = 2;
         tensor->options.errors = NULL;  // they are known of the sample alone
@@ -75,7 +75,7 @@ static struct status write_tensors(struct placing *placing, const struct bound *
         if (tensor->present) status = tune_write(placing->arena, file, tensor->at, bound->views[i].data, tensor->bytes);
         if (status.ok && tensor->errors_at >= 0)
             status = tune_write(placing->arena, file, tensor->errors_at, placing->running->errors[i],
-                                (size_t)tensor_elements(&tensor->view) * sizeof(float));
+                                (size_t)tensor_elements(&tensor->view) * sizeof(double));
         if (status.ok && reference->block && at >= 0) status = tune_write(placing->arena, file, at, reference->view.data, tensor->bytes);
     }
     return status;

@@ -222,10 +222,10 @@ static bool place_view(const struct tune_tensor *tensor, char *base, int64_t fil
 // Which of the two references they are of, its options say.
 static bool place_errors(const struct wire *object, struct tune_tensor *tensor, const char *base, int64_t file_bytes)
 {
-    int64_t bytes = tensor_elements(&tensor->view) * (int64_t)sizeof(float), at = tensor->errors_at;
+    int64_t bytes = tensor_elements(&tensor->view) * (int64_t)sizeof(double), at = tensor->errors_at;
     if (at < 0) return true;
     if (at % TENSOR_ALIGNMENT || at > file_bytes || bytes > file_bytes - at) return false;
-    const float *errors = (const float *)(const void *)(base + at);
+    const double *errors = (const double *)(const void *)(base + at);
     if (wire_bool(wire_get(object, "options"), "errors")) tensor->options.errors = errors;
     if (wire_bool(wire_get(object, "sample_options"), "errors")) tensor->sample_options.errors = errors;
     return true;
@@ -250,7 +250,8 @@ static bool read_tensor(const struct wire *object, const struct ir_param *param,
     read_options(wire_get(object, "options"), &tensor->options);
     read_options(wire_get(object, "sample_options"), &tensor->sample_options);
     if (!base) return true;
-    return tensor->at >= 0 && place_errors(object, tensor, base, file_bytes) && place_view(tensor, base, file_bytes, tensor->reference_at, &tensor->reference) &&
+    return tensor->at >= 0 && place_errors(object, tensor, base, file_bytes) &&
+           place_view(tensor, base, file_bytes, tensor->reference_at, &tensor->reference) &&
            place_view(tensor, base, file_bytes, tensor->sample_at, &tensor->sample) &&
            place_view(tensor, base, file_bytes, tensor->at, &tensor->view);
 }

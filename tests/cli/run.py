@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -355,6 +356,113 @@ def test_run():
     expect([*RUN, "--source", "open.c"], 2, err=["usage.source", "emitted for something else"])
 
 
+def array(name, kind, values, shape=None):
+    """A .npy file, without NumPy."""
+    shape = shape or (len(values),)
+    head = f"{{'descr': '<{dict(f='f4', q='i8', d='f8')[kind]}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    (FOLDER / name).write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(values)}{kind}", *values))
+    return f"@{name}"
+
+
+def test_tolerance():
+    """Whatever one element's size is, a wrong one beside it is found; right programs pass, cancellation or not."""
+    (FOLDER / "expo.tile").write_text("kernel expo<T: float>(x: T[n]) -> out: T[n]\n{\n    for t in tile(n) {\n"
+                                      "        out[t] = exp(x[t]);\n    }\n}\n")
+    for values in ([0, 1, 2, 3, 4, 5, 6, 80], [i % 8 for i in range(999)] + [20]):
+        words = ["run", "expo.tile", "--arg", f"x={array('expo.npy', 'f', values)}", "--check"]
+        expect([*words, "--keep", "."], 0)
+        right = read("expo.c")
+        for wrong in ("{} + 1.0f", "-12345.0f", "{} * 1.0001f", "{} - 0.001f"):
+            planted = re.sub(r"= (expf\(.*\));", lambda found: f"= {wrong.format(found[1])};", right)
+            check(planted != right, f"{wrong} is planted")
+            (FOLDER / "planted.c").write_text(planted)
+            expect([*words, "--source", "planted.c"], 1, err=["check.differs", f"of {len(values)} elements are wrong"])
+    (FOLDER / "sums.tile").write_text("kernel sums<T: float>(x: T[n, m]) -> out: T[n]\n{\n    for r in tile(n) {\n"
+                                      "        var s: accum(T)[r] = 0;\n        for c in tile(m) { s += sum[c](x[r, c]); }\n"
+                                      "        out[r] = s;\n    }\n}\n")
+    halves = [(-1) ** (i // 500) * (1 + i % 7 / 8) for i in range(1000)]
+    values = [*halves, *[0.1] * 1000, *[1e30] + [0.0] * 999]
+    for kind in ("f", "d"):
+        expect(["run", "sums.tile", "--arg", f"x={array('sums.npy', kind, values, (3, 1000))}", "--check"], 0, out=["out agrees"])
+    for kind in ("f32", "f16", "bf16", "f64"):
+        expect(["run", "sums.tile", "-t", f"T={kind}", "--arg", "x=randn", "--dim", "n=40", "--dim", "m=3000", "--check"], 0, out=["out agrees"])
+
+
+def test_cuts():
+    """A result that depends on how rows are cut is told, whatever the device's own cut comes to."""
+    (FOLDER / "cuts.tile").write_text("kernel cuts(x: f32[n, m]) -> out: f32[n]\n{\n    for r in tile(n) {\n        var count: f32[r] = 0;\n"
+                                      "        for c in tile(m) { count += 1 + 0 * sum[c](x[r, c]); }\n        out[r] = count;\n    }\n}\n")
+    says = "the program's result depends on how rows are cut into tiles"
+    expect(["run", "cuts.tile", "--arg", "x=ones", "--dim", "n=5", "--dim", "m=20", "--check"], 0, out=[says, "out agrees"])
+    many = tilec("run", "cuts.tile", "--arg", "x=ones", "--dim", "n=20000", "--dim", "m=20", "--check")
+    check(says in many.out, "of many rows some are cut otherwise", [many.out, many.err])
+    expect(["run", "cuts.tile", "--arg", "x=ones", "--dim", "n=5", "--dim", "m=20", "--device", "reference", "--check"], 1,
+           err=["check.differs", says])
+    expect([*RUN, "--check"], 0, no_out=[says])
+
+
+def test_overruns():
+    """Rows that overrun are an error on the CPU, whatever says where they begin and end."""
+    (FOLDER / "ends.tile").write_text("kernel ends(x: f32[n], lo: i64[B], hi: i64[B]) -> out: f32[B]\n{\n    for tb in tile(B) {\n"
+                                      "        var s: f32[tb] = 0;\n        for tk in jagged_tile(lo[tb], hi[tb]) { s += sum[tk](x[tk.index]); }\n"
+                                      "        out[tb] = s;\n    }\n}\n")
+    (FOLDER / "starts.tile").write_text("kernel starts(x: f32[n], st: i64[B], len: i64[B]) -> out: f32[B]\n{\n    for tb in tile(B) {\n"
+                                        "        let from = st[tb];\n        var s: f32[tb] = 0;\n"
+                                        "        for tk in jagged_tile(len[tb]) { s += sum[tk](x[from + tk]); }\n        out[tb] = s;\n    }\n}\n")
+    for kernel, first, second, good, bad in (("ends", "lo", "hi", [6, 5, 10], [0, 5, 100]), ("starts", "st", "len", [2, 2, 8], [2, 2, 9])):
+        for numbers, code, err in ((good, 0, []), (bad, 1, ["check.assert", "outside the tensor"])):
+            expect(["run", f"{kernel}.tile", "--arg", "x=ones", "--dim", "n=10", "--arg", f"{first}={array('first.npy', 'q', [4, 3, 2])}",
+                    "--arg", f"{second}={array('second.npy', 'q', numbers)}"], code, err=err)
+
+
+def test_crashes():
+    offsets = array("wild.npy", "q", [0, 2 ** 62, 2 ** 62, 10])
+    words = ["run", TWO, "--kernel", "total", "--arg", "x=ones", "--arg", f"offsets={offsets}", "--dim", "M=4", "--dim", "nnz=10"]
+    expect(words, 5, err=["launch.offsets"])
+    expect([*words, "--no-validate"], 5, err=["launch.crash", "--no-validate"])
+
+
+def test_faults_of_the_machine():
+    """What is wrong around the program is said in its words."""
+    cold = lambda name, **more: {"TILEC_CACHE_DIR": str(FOLDER / name), **more}
+    expect(RUN, 3, err=["missing.compiler", "can't be loaded", "CC"], env=cold("cold1", CC="true"))
+    for place in ("/dev/null", "/proc", "/nonexistent"):
+        expect(RUN, 0, out=["out"], env=cold("cold2", TMPDIR=place))
+    shell("ulimit -f 0; $TILEC emit $TWO --kernel total -o limited.cu", 1, ["File too large"])
+    expect(["emit", TWO, "--kernel", "scale", "--dim", "N=3000000000", "--dim", "D=4"], 0, out=["long long"], no_out=["2146435071"])
+    expect(["run", "expo.tile", "--arg", "x=zeros", "--dim", "n=-9223372036854775808"], 5, err=["-9223372036854775808"])
+
+
+def test_edited_texts():
+    tilec(*RUN, "--keep", "edit")
+    text = read("edit/total.c")
+    (FOLDER / "returns.c").write_bytes(text.replace("\n", "\r\n").encode())
+    expect([*RUN, "--source", "returns.c", "--check"], 0, out=["out agrees"])
+    for broken in ("", "int x;\n"):
+        (FOLDER / "broken.c").write_text(broken)
+        expect([*RUN, "--source", "broken.c"], 2, err=["usage.source", "no function total", "--keep"])
+
+
+def test_names_of_files():
+    """A name is bytes: what isn't UTF-8, or breaks lines, goes neither into JSON nor into a text as it is."""
+    for name in (b"o\xffdd.tile", b"two\nlines.tile", "größe.tile".encode()):
+        (pathlib.Path(os.fsdecode(os.fsencode(FOLDER) + b"/" + name))).write_bytes(pathlib.Path(TWO).read_bytes())
+        done = subprocess.run([TILEC, "check", "--json", name], capture_output=True, cwd=FOLDER, env=PLAIN)
+        file = json.loads(done.stdout.decode())[0]["file"]
+        check(done.returncode == 0 and file == name.decode(errors="replace"), f"check --json of {name}", [repr(done.stdout)])
+        done = subprocess.run([TILEC, "emit", name, "--kernel", "total"], capture_output=True, cwd=FOLDER, env=PLAIN)
+        wanted = name.decode(errors="replace").replace("\ufffd", "?").replace("\n", " ")
+        check(done.stdout.decode().startswith(f"// total from {wanted}, "), f"emit of {name}", [repr(done.stdout[:80])])
+
+
+def test_meant():
+    for words, meant in ((["chekc", TWO], "check"), (["emti", TWO], "emit"), (["help", "rum"], "run"),
+                         (["emit", TWO, "--kernal", "total"], "--kernel"), (["run", TWO, "--chekc"], "--check")):
+        expect(words, 2, err=[f"is `{meant}` meant?"])
+    expect(["zzz"], 2, err=["no such command: zzz; see tilec --help"])
+
+
 def test_checked():
     """What a checked build says of an index outside, and of an assert; the same program runs where all is well."""
     (FOLDER / "outside.tile").write_text("""
@@ -428,7 +536,9 @@ def test_completions():
 
 
 def main():
-    tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run, test_checked,
+    tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
+             test_tolerance, test_cuts, test_overruns, test_crashes, test_faults_of_the_machine, test_edited_texts, test_names_of_files, test_meant,
+             test_checked,
              test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:

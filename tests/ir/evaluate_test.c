@@ -88,6 +88,29 @@ static void narrow_types(struct unit *unit)
     CHECK_NUMBER(unit, ir_bf16_to_f32(out[1]), ir_round_to(TYPE_BF16, 88 * ir_round_to(TYPE_BF16, 0.1)));
 }
 
+// How far off a sum may be goes with its partial sums, not with what is left of them, and with its row alone.
+static void errors_of_sums(struct unit *unit)
+{
+    struct ir_kernel *kernel = program_row_sum(unit->arena, TYPE_F32);
+    float x[203], out[3];
+    double sums[3] = {0}, *errors[3] = {NULL, NULL, NULL};
+    int64_t offsets[] = {0, 200, 202, 203};
+    for (int i = 0; i < 200; i++)
+        x[i] = i < 100 ? 1 : -1;
+    x[200] = 1e20f, x[201] = 1e20f, x[202] = 0.5f;
+    for (int p = 0; p < kernel->param_count; p++)
+        if (kernel->params[p].kind == PARAM_OUT) errors[p] = sums;
+    for (int cut = 0; cut < CUT_COUNT; cut++) {
+        struct run run = row_sum_run(TYPE_F32, 203, x, 3, offsets, out);
+        run.evaluation.errors = errors;
+        good(unit, evaluate(unit, &run, kernel, (enum ir_cut)cut, 5));
+        CHECK_NUMBER(unit, out[0], 0);
+        CHECK(unit, sums[0] > 3 * 0x1p-24 && sums[0] < 1e5 * 0x1p-24);
+        CHECK(unit, sums[1] > 1e20 * 0x1p-24 && sums[1] < 1e22 * 0x1p-24);
+        CHECK(unit, sums[2] < 0x1p-22);
+    }
+}
+
 static void integers_wrap(struct unit *unit)
 {
     struct ir_kernel *kernel = program_row_sum(unit->arena, TYPE_I8);
@@ -108,7 +131,7 @@ static void an_index_outside(struct unit *unit)
     struct status status = evaluate(unit, &run, kernel, CUT_WHOLE, 0);
     CHECK(unit, !status.ok);
     CHECK_TEXT(unit, status.code, "evaluate.index");
-    CHECK_TEXT(unit, status.reason, "x[4] is outside the tensor at tb = 1, tk = 2: dimension 0 has 4 elements");
+    CHECK_TEXT(unit, status.reason, "x[4] is outside the tensor at tb = 1, tk = 2: dimension 1 has 4 elements");
 }
 
 static void the_step_limit(struct unit *unit)
@@ -401,6 +424,7 @@ static const struct unit_test tests[] = {
     {"row sums: empty and negative rows, slack of NaN", row_sums},
     {"no rows", no_rows},
     {"narrow types round where they are stored", narrow_types},
+    {"sums have errors of their own", errors_of_sums},
     {"integers wrap where they are stored", integers_wrap},
     {"an index outside names place, index and extent", an_index_outside},
     {"the step limit ends a loop without end", the_step_limit},

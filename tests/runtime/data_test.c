@@ -480,6 +480,30 @@ static void poison_in_comparisons(struct tap *tap)
     }
 }
 
+// What an element may differ by is its own: a huge neighbour widens nothing.
+static void errors_of_elements(struct tap *tap)
+{
+    struct pair pair = make_pair(tap, TYPE_F32, 100);
+    double errors[100] = {0};
+    put(&pair.value, 99, 1e30);
+    put(&pair.reference, 99, 1e30);
+    errors[99] = 1e24;
+    put(&pair.value, 41, 4);  // 3 in the reference
+    CHECK(tap, compare(&pair, (struct compare_options){0}).ok);  // by the root mean square of all
+    struct comparison comparison = compare(&pair, (struct compare_options){.errors = errors});
+    CHECK(tap, !comparison.ok && comparison.wrong == 1 && comparison.where == 41);
+    errors[41] = 0.25;  // at most four times that
+    CHECK(tap, compare(&pair, (struct compare_options){.errors = errors}).ok);
+    errors[41] = 0.2;
+    CHECK(tap, !compare(&pair, (struct compare_options){.errors = errors}).ok);
+    CHECK(tap, compare(&pair, (struct compare_options){.errors = errors, .scale = 2}).ok);
+    put(&pair.value, 99, 1e30 + 3e24);
+    CHECK(tap, compare(&pair, (struct compare_options){.errors = errors, .scale = 2}).ok);
+    put(&pair.value, 99, 1.1e30);
+    CHECK(tap, !compare(&pair, (struct compare_options){.errors = errors, .scale = 2}).ok);
+    free_pair(&pair);
+}
+
 static void comparisons_in_words(struct tap *tap)
 {
     struct pair pair = {make(tap, TYPE_F32, 2, (int64_t[]){4, 10}), make(tap, TYPE_F32, 2, (int64_t[]){4, 10})};
@@ -609,6 +633,7 @@ static const struct tap_test tests[] = {
     {"NaN and infinities", special_values},
     {"integers are exact", integers_are_exact},
     {"what is stored by one side only", poison_in_comparisons},
+    {"errors of elements", errors_of_elements},
     {"comparisons in words", comparisons_in_words},
     {"numbers as texts", numbers},
     {"numbers read back", numbers_read_back},
