@@ -3,7 +3,7 @@
 """Bundles as people use them: the files that `tilec bundle` writes, compiled as C99 with all warnings and linked into a
 program (user.c) that launches them on a driver that only notes what it is asked for.
 
-    bundle.py TILEC SOURCE-ROOT LIBCUDA CC
+    bundle.py TILEC SOURCE-ROOT LIBCUDA CC…
 """
 
 import json
@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "house")
 from tap import Tap
 
 tilec, root, libcuda = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
-compiler = sys.argv[4]
+compiler = sys.argv[4:]  # perhaps with a cache of objects in front
 here = root / "tests/bundle"
 tap = Tap()
 folder = tempfile.TemporaryDirectory(prefix="tilec-test-")
@@ -90,7 +90,7 @@ tap.check(done.returncode == 1 and "the file is for kernel jagged_sum" in done.s
 # ---------------------------------------------------------------------------------------------- using them
 
 parts = [path / "made" / f"{name}.c" for name in ("sums", "means", "norms")]
-done = call(compiler, *strict, *parts, here / "user.c", f"-I{here}", "-Imade", "-o", "user", "-ldl", "-lpthread", "-D_POSIX_C_SOURCE=200809L")
+done = call(*compiler, *strict, *parts, here / "user.c", f"-I{here}", "-Imade", "-o", "user", "-ldl", "-lpthread", "-D_POSIX_C_SOURCE=200809L")
 tap.check(done.returncode == 0, "all compile as C99 without a warning, into one program", done.stderr.splitlines()[:20])
 (path / "header.cc").write_text('#include "sums.h"\n#include "norms.h"\nint main() { sums_args a = {}; return sums_choose(&a); }\n')
 done = call("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Imade", "-fsyntax-only", "header.cc")
@@ -106,6 +106,6 @@ os.remove(path / "libcuda.so.1")
 (path / "libcuda.so.1").write_text("no library")
 (path / "alone.c").write_text('#include "sums.h"\nint main(void)\n{\n    sums_args a = {.M = 64, .offsets = (const int64_t *)&a};\n'
                              '    return sums_launch(&a, 0) == sums_NO_DRIVER ? 0 : 1; }\n')
-done = call(compiler, *strict, "alone.c", parts[0], "-Imade", "-o", "alone", "-ldl", "-lpthread")
+done = call(*compiler, *strict, "alone.c", parts[0], "-Imade", "-o", "alone", "-ldl", "-lpthread")
 tap.check(done.returncode == 0 and start("alone").returncode == 0, "without a driver a launch says so", [done.stderr])
 tap.end()
