@@ -103,6 +103,7 @@ void close_brace(struct emitter *emitter);
 const char *print(struct emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Takes the declaration of a name that occurs nowhere else, a line of its own, out of the text.
 void drop_unused(struct text *text, const char *name);
+void note_position(struct emitter *emitter, const char *name);  // one that is dropped again where nothing names it
 // A name that nothing else in the function has, from `wish`; C's and our own words are evaded.
 const char *unique_name(struct emitter *emitter, const char *wish);
 const char *register_type(enum ir_type type);  // of a value in registers

@@ -120,8 +120,7 @@ static void start_axes(struct emitter *emitter, axes_t axes) {
             if (emitter->cuda && layout->lanes * layout->warps > 1 && !is_only_staged(emitter, a)) {
                 emitter->axis_offset[a] = unique_name(emitter, print(emitter, "%s_t", name));
                 line(emitter, "const int %s = %s;", emitter->axis_offset[a], offset_text(emitter, layout));
-                ARENA_PUSH(emitter->arena, emitter->positions, emitter->position_count, emitter->position_capacity,
-                           emitter->axis_offset[a]);
+                note_position(emitter, emitter->axis_offset[a]);
             }
         }
         if (layout->place == PLACE_FULL)
@@ -147,12 +146,6 @@ static void write_preamble(struct emitter *emitter, const struct usage *usage) {
 struct grid {
     int count;
     struct ir_op *loops[IR_MAX_AXES];  // fastest first
-    // Lines that declare positions, in the order of the text: a loop's body may not ask where it is.
-    int position_count;
-    struct position_line {
-        size_t begin, end;
-        const char *name;
-    } positions[2 * IR_MAX_AXES];
 };
 
 static void find_grid_loops(const struct emitter *emitter, struct ir_op *op, struct grid *grid) {
@@ -217,41 +210,7 @@ static const char *block_text(struct emitter *emitter, const struct ir_op *top) 
     return name;
 }
 
-static void note_position(const struct emitter *emitter, struct grid *grid, size_t begin, const char *name) {
-    if (emitter->out->length > begin)
-        grid->positions[grid->position_count++] = (struct position_line){begin, emitter->out->length, name};
-}
-
-static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Whether the text names it outside of the comments that quote the source, which have lines of their own.
-static bool is_named(const char *text, const char *name) {
-    size_t length = strlen(name);
-    for (const char *row = text; *row; row += strcspn(row, "\n"), row += *row == '\n') {
-        const char *end = row + strcspn(row, "\n"), *at = row + strspn(row, " ");
-        if (!strncmp(at, "//", 2))
-            continue;
-        for (; at < end; at++)
-            if (!strncmp(at, name, length) && !is_word(at[length]) && (at == row || !is_word(at[-1])))
-                return true;
-    }
-    return false;
-}
-
-// From the last on: what only another unused line has named is unused then, too.
-static void drop_unused_positions(struct text *body, const struct grid *grid) {
-    for (int i = grid->position_count - 1; i >= 0; i--) {
-        const struct position_line *position = &grid->positions[i];
-        if (is_named(body->data + position->end, position->name))
-            continue;
-        memmove(body->data + position->begin, body->data + position->end, body->length - position->end + 1);
-        body->length -= position->end - position->begin;
-    }
-}
-
-static void write_grid(struct emitter *emitter, struct grid *grid, const char *block) {
+static void write_grid(struct emitter *emitter, const struct grid *grid, const char *block) {
     const char *rest = block;
     for (int i = 0; i < grid->count; i++) {
         const struct ir_op *loop = grid->loops[i];
@@ -269,12 +228,9 @@ static void write_grid(struct emitter *emitter, struct grid *grid, const char *b
             text = print(emitter, "%s * %d", text, layout->block);
         if (!constant_of(loop->operands[0], &lo) || lo != 0)
             text = print(emitter, "%s + %s", value_text(emitter, loop->operands[0], 12), text);
-        size_t begin = emitter->out->length;
         line(emitter, "const %s %s = %s;", position_type(emitter, loop), base, text);
-        note_position(emitter, grid, begin, base);
-        begin = emitter->out->length;
+        note_position(emitter, base);
         enter_tile(emitter, loop, base);
-        note_position(emitter, grid, begin, emitter->axis_thread[loop->axis]);
     }
 }
 
@@ -500,7 +456,6 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     write_preamble(emitter, &usage);
     write_grid(emitter, &grid, block_text(emitter, top));
     write_ops(emitter, &top, 1);
-    drop_unused_positions(&body, &grid);
     comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;
     plan_grid(emitter, &grid, plan);

@@ -158,8 +158,7 @@ void enter_tile(struct emitter *emitter, const struct ir_op *loop, const char *b
     }
     emitter->axis_thread[axis] = unique_name(emitter, emitter->kernel->axes[axis].name);
     line(emitter, "const %s %s = %s + %s;", position_type(emitter, loop), emitter->axis_thread[axis], base, offset);
-    ARENA_PUSH(emitter->arena, emitter->positions, emitter->position_count, emitter->position_capacity,
-               emitter->axis_thread[axis]);
+    note_position(emitter, emitter->axis_thread[axis]);
 }
 
 const char *base_name(struct emitter *emitter, int axis) {

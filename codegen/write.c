@@ -267,6 +267,10 @@ static char *find_word(char *from, const char *start, const char *word) {
     return NULL;
 }
 
+void note_position(struct emitter *emitter, const char *name) {
+    ARENA_PUSH(emitter->arena, emitter->positions, emitter->position_count, emitter->position_capacity, name);
+}
+
 void drop_unused(struct text *text, const char *name) {
     char *at = text->data ? find_word(text->data, text->data, name) : NULL;
     if (!at || find_word(at + 1, text->data, name))

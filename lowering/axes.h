@@ -26,6 +26,8 @@ struct axis_list {
     struct axis_use items[IR_MAX_AXES];
 };
 
+// Why a config doesn't fit (config.c).
+struct status config_wrong(struct arena *arena, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 struct axis_list axis_list(const struct ir_kernel *kernel);  // in order of first appearance
 bool may_split(struct arena *arena, const struct ir_kernel *kernel);  // whether the strategy chunks applies
 // Whether the wish's strategy (with its chunk and stage) applies to some loop of the kernel. If not, and `why`

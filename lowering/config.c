@@ -45,9 +45,23 @@ struct config_axis *config_axis_named(const struct config *config, const char *n
     return NULL;
 }
 
+struct config *config_copy(struct arena *arena, const struct config *config) {
+    struct config *copy = ARENA_NEW(arena, struct config);
+    *copy = *config;
+    copy->axes = ARENA_ARRAY(arena, struct config_axis, config->axis_count + 1);
+    copy->grid = ARENA_ARRAY(arena, const char *, config->grid_count + 1);
+    for (int i = 0; i < config->axis_count; i++) {
+        copy->axes[i] = config->axes[i];
+        copy->axes[i].name = arena_copy(arena, config->axes[i].name, strlen(config->axes[i].name));
+    }
+    for (int i = 0; i < config->grid_count; i++)
+        copy->grid[i] = arena_copy(arena, config->grid[i], strlen(config->grid[i]));
+    return copy;
+}
+
 // ---------------------------------------------------------------------------------------------- checking
 
-static struct status wrong(struct arena *arena, const char *code, const char *format, ...) {
+struct status config_wrong(struct arena *arena, const char *code, const char *format, ...) {
     char reason[512];
     va_list arguments;
     va_start(arguments, format);
@@ -71,10 +85,10 @@ static struct status check_axis(struct arena *arena, const struct config_axis *a
                    {"unroll", axis->unroll, MAX_UNROLL}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!is_power_up_to(numbers[i].value, numbers[i].limit))
-            return wrong(arena, "config.value", "axes.%s.%s is %d: it must be a power of two from 1 to %d", axis->name,
+            return config_wrong(arena, "config.value", "axes.%s.%s is %d: it must be a power of two from 1 to %d", axis->name,
                          numbers[i].name, numbers[i].value, numbers[i].limit);
     if (axis->vector * axis->lanes * axis->warps > axis->block)
-        return wrong(arena, "config.block", "axes.%s: vector %d x lanes %d x warps %d is more than its block %d",
+        return config_wrong(arena, "config.block", "axes.%s: vector %d x lanes %d x warps %d is more than its block %d",
                      axis->name, axis->vector, axis->lanes, axis->warps, axis->block);
     return STATUS_OK;
 }
@@ -85,10 +99,10 @@ static struct status check_grid(struct arena *arena, const struct axis_list *lis
         for (int a = 0; a < list->count; a++)
             known |= !strcmp(list->items[a].name, config->grid[i]) && list->items[a].loops > 0;
         if (!known)
-            return wrong(arena, "config.grid", "grid names %s, which is no loop of the kernel", config->grid[i]);
+            return config_wrong(arena, "config.grid", "grid names %s, which is no loop of the kernel", config->grid[i]);
         for (int j = 0; j < i; j++)
             if (!strcmp(config->grid[i], config->grid[j]))
-                return wrong(arena, "config.grid", "grid names %s twice", config->grid[i]);
+                return config_wrong(arena, "config.grid", "grid names %s twice", config->grid[i]);
     }
     return STATUS_OK;
 }
@@ -96,18 +110,18 @@ static struct status check_grid(struct arena *arena, const struct axis_list *lis
 static struct status check_strategy(struct arena *arena, const struct config *config) {
     const char *name = config_strategy_name(config->strategy);
     if (config->strategy != STRATEGY_ROWS && !is_power_up_to(config->chunk, MAX_CHUNK))
-        return wrong(arena, "config.value", "chunk is %d: with the strategy %s it must be a power of two from 1 to %d",
+        return config_wrong(arena, "config.value", "chunk is %d: with the strategy %s it must be a power of two from 1 to %d",
                      config->chunk, name, MAX_CHUNK);
     if (config->strategy == STRATEGY_ROWS && config->chunk)
-        return wrong(arena, "config.value", "chunk is %d: it belongs to the strategies chunks and flat", config->chunk);
+        return config_wrong(arena, "config.value", "chunk is %d: it belongs to the strategies chunks and flat", config->chunk);
     if (config->strategy == STRATEGY_ROWS && config->search)
-        return wrong(arena, "config.value", "search is true: it belongs to the strategies chunks and flat");
+        return config_wrong(arena, "config.value", "search is true: it belongs to the strategies chunks and flat");
     if (config->strategy != STRATEGY_FLAT && config->stage)
-        return wrong(arena, "config.value", "stage is true: it belongs to the strategy flat");
+        return config_wrong(arena, "config.value", "stage is true: it belongs to the strategy flat");
     if (config->strategy != STRATEGY_CHUNKS && config->lag)
-        return wrong(arena, "config.value", "lag is %d: it belongs to the strategy chunks", config->lag);
+        return config_wrong(arena, "config.value", "lag is %d: it belongs to the strategy chunks", config->lag);
     if (config->lag && !is_power_up_to(config->lag, MAX_LAG))
-        return wrong(arena, "config.value", "lag is %d: it must be 0 or a power of two up to %d", config->lag, MAX_LAG);
+        return config_wrong(arena, "config.value", "lag is %d: it must be 0 or a power of two up to %d", config->lag, MAX_LAG);
     return STATUS_OK;
 }
 
@@ -116,11 +130,11 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
     int lanes = 1, warps = 1;
     for (int i = 0; i < list.count; i++)
         if (!config_axis_named(config, list.items[i].name))
-            return wrong(arena, "config.axis", "axes.%s is missing", list.items[i].name);
+            return config_wrong(arena, "config.axis", "axes.%s is missing", list.items[i].name);
     for (int i = 0; i < config->axis_count; i++) {
         const struct config_axis *axis = &config->axes[i];
         if (!axis_listed(&list, axis->name))
-            return wrong(arena, "config.axis", "axes.%s: the kernel %s has no axis of this name", axis->name,
+            return config_wrong(arena, "config.axis", "axes.%s: the kernel %s has no axis of this name", axis->name,
                          kernel->name);
         struct status status = check_axis(arena, axis);
         if (!status.ok)
@@ -129,21 +143,21 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         warps = warps > MAX_WARPS ? warps : warps * axis->warps;
     }
     if (lanes > MAX_LANES && config->dot == DOT_FMA)
-        return wrong(arena, "config.lanes", "the lanes of all axes together are more than %d", MAX_LANES);
+        return config_wrong(arena, "config.lanes", "the lanes of all axes together are more than %d", MAX_LANES);
     if (warps > MAX_WARPS)
-        return wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
+        return config_wrong(arena, "config.warps", "the warps of all axes together are more than %d", MAX_WARPS);
     if (config->min_blocks < 0 || config->min_blocks > 32)
-        return wrong(arena, "config.value", "min_blocks is %d: it must be from 0 to 32", config->min_blocks);
+        return config_wrong(arena, "config.value", "min_blocks is %d: it must be from 0 to 32", config->min_blocks);
     if (warps * config->min_blocks > MAX_RESIDENT_WARPS)
-        return wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
+        return config_wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
                      "multiprocessor holds %d warps", config->min_blocks, warps, MAX_RESIDENT_WARPS);
     struct status status = check_strategy(arena, config);
     if (!status.ok)
         return status;
     if (config->stages < 1 || config->stages > MAX_STAGES)
-        return wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
+        return config_wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
     if (config->dot == DOT_FMA && config->stages > 1)
-        return wrong(arena, "config.value", "stages is %d: it belongs to the dots mma and wgmma", config->stages);
+        return config_wrong(arena, "config.value", "stages is %d: it belongs to the dots mma and wgmma", config->stages);
     status = check_grid(arena, &list, config);
     return status.ok && config->dot != DOT_FMA ? matmul_check(arena, kernel, config) : status;
 }

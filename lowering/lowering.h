@@ -91,6 +91,7 @@ void config_explain_strategies(struct text *out, struct arena *arena, const stru
                                const struct config *config);
 // Whether the config fits the kernel: every axis named, powers of two, products within limits. Names what doesn't.
 struct status config_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
+struct config *config_copy(struct arena *arena, const struct config *config);  // with names of its own
 struct config_axis *config_axis_named(const struct config *config, const char *name);  // NULL if there is none
 
 // ---------------------------------------------------------------------------------------------- targets
@@ -114,6 +115,9 @@ struct lower_options {
     void (*after)(void *data, const char *pass, const struct ir_kernel *kernel);
     void *data;
 };
+
+// In 32-bit index arithmetic extents, element counts and row lengths are at most this: room for the last tile to hang over.
+#define INDEX_LIMIT (INT32_MAX - (1 << 20))
 
 // ---------------------------------------------------------------------------------------------- lowered programs
 

@@ -258,36 +258,24 @@ static struct shape shape_of(const struct matmul_axes *axes, int axis) {
     return (struct shape){1, 1, 1};
 }
 
-static struct status wrong(struct arena *arena, const char *code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static struct status wrong(struct arena *arena, const char *code, const char *format, ...) {
-    char reason[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    return (struct status){false, code, arena_copy(arena, reason, strlen(reason)), {0}};
-}
-
 static struct status check_axis(struct arena *arena, const struct matmul_axes *axes, int axis,
                                 const struct config_axis *given, bool groups) {
     static const char *const words[] = {"is no part of a product", "is rows of a product", "is columns of a product"};
     struct shape shape = shape_of(axes, axis);
     const char *part = axes->summed[axis] ? "is summed over by a product" : words[axes->roles[axis]];
     if (given->vector != shape.vector || given->lanes != shape.lanes)
-        return wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its vector is %d and its lanes are %d",
+        return config_wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its vector is %d and its lanes are %d",
                      given->name, part, shape.vector, shape.lanes);
     if (axes->summed[axis] && given->warps > 1)
-        return wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its warps are 1", given->name, part);
+        return config_wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its warps are 1", given->name, part);
     if (groups && axes->roles[axis] == ROLE_ROWS && given->warps % GROUP_WARPS)
-        return wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are a multiple of %d", given->name,
+        return config_wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are a multiple of %d", given->name,
                      part, GROUP_WARPS);
     if (groups && axes->roles[axis] == ROLE_COLUMNS && (given->warps > 1 || given->block > GROUP_COLUMNS))
-        return wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are 1 and its block is at most %d",
+        return config_wrong(arena, "config.mma", "axes.%s %s: with dot \"wgmma\" its warps are 1 and its block is at most %d",
                      given->name, part, GROUP_COLUMNS);
     if (given->block < shape.least * given->warps)
-        return wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its block is at least %d for each of its warps",
+        return config_wrong(arena, "config.mma", "axes.%s %s: with dot \"mma\" its block is at least %d for each of its warps",
                      given->name, part, shape.least);
     return STATUS_OK;
 }
@@ -303,7 +291,7 @@ struct status matmul_check(struct arena *arena, const struct ir_kernel *kernel, 
     struct matmul_axes axes;
     struct status status = matmul_axes(arena, kernel, config, &axes);
     if (status.ok && !axes.count)
-        return wrong(arena, "config.mma", "dot is \"%s\", but the kernel %s has no dot", config_dot_name(config->dot), kernel->name);
+        return config_wrong(arena, "config.mma", "dot is \"%s\", but the kernel %s has no dot", config_dot_name(config->dot), kernel->name);
     for (int i = 0; status.ok && i < config->axis_count; i++) {
         int axis = first_axis_named(kernel, config->axes[i].name);
         if (axis >= 0)

@@ -56,8 +56,6 @@ void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]);
 // Whether the value grows by exactly one along the axis (layout.c).
 bool moves_by_one(const struct ir_value *value, int axis);
 
-// In 32-bit index arithmetic extents, element counts and row lengths stay below this: room for the last tile to hang over.
-#define INDEX_LIMIT (INT32_MAX - (1 << 20))
 // Whether the loop's axis is a summand of an index of some access in its body (index.c).
 bool indexes_tensor(const struct ir_kernel *kernel, struct ir_op *loop);
 

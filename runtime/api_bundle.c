@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilec.h: bundles. In: a kernel, architectures, and a config or a heuristic. Out: a header and a source.
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/bundle.h"
@@ -25,6 +24,18 @@ static struct status read_heuristic(struct bundle *bundle, const char *path, str
     return status;
 }
 
+// What isn't spelled like an architecture is refused when the bundle is built.
+static const char *newest_of(int count, const char *const *architectures)
+{
+    const char *newest = architectures[0];
+    int most = 0;
+    for (int i = 0; i < count; i++) {
+        struct target target;
+        if (target_parse(architectures[i], &target) && target.sm > most) most = target.sm, newest = architectures[i];
+    }
+    return newest;
+}
+
 // A config, a heuristic's file, the heuristic that is found for the newest of the architectures, or the default.
 static struct status choose_configs(struct bundle *bundle, const struct tilec_bundle_options *options, tilec_report *report)
 {
@@ -35,12 +46,9 @@ static struct status choose_configs(struct bundle *bundle, const struct tilec_bu
     if (options->config) return bundle->configs[0] = options->config->config, STATUS_OK;
     if (options->heuristic) status = read_heuristic(bundle, options->heuristic, &heuristic);
     if (!status.ok) return status;
-    if (!options->heuristic && options->architecture_count) {
-        const char *target = options->architectures[0];
-        for (int i = 1; i < options->architecture_count; i++)
-            if (atoi(options->architectures[i] + strcspn(options->architectures[i], "0123456789")) > atoi(target + strcspn(target, "0123456789")))
-                target = options->architectures[i];
-        struct heuristic_found found = heuristic_find(bundle->arena, bundle->kernel, bundle->session->settings.heuristics, target);
+    if (!options->heuristic) {
+        const char *newest = newest_of(options->architecture_count, options->architectures);
+        struct heuristic_found found = heuristic_find(bundle->arena, bundle->kernel, bundle->session->settings.heuristics, newest);
         if (found.warning_count) report_warning(report, found.warnings[0].code, found.warnings[0].text);
         heuristic = found.heuristic;
     }

@@ -31,6 +31,8 @@ struct plan_demands {
     bool index64;        // an extent or a count of elements is near 2^31 or over it
     uint64_t unaligned;  // bit p: parameter p's address isn't a multiple of 16
 };
+// A kernel that is built before its tensors are known is built for each of these, added up.
+enum { VARIANT_INDEX64 = 1, VARIANT_UNALIGNED = 2, VARIANT_COUNT = 4 };
 // `tensors` by parameter index, `data` an address of host or device.
 struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors);
 // Whether the plan's code may run on them. Not ok: launch.index, launch.unaligned.
@@ -190,6 +192,9 @@ const char *target_name(struct arena *arena, struct target target);  // "sm_90a"
 // repeated keys, wrong types, junk behind the end and newer formats are refused with the place in the text.
 struct status config_parse(struct arena *arena, const struct ir_kernel *kernel, const char *text, size_t length,
                            struct config **config);
+// One that stands in another file, as it was parsed there.
+struct cJSON;
+struct status config_read(struct arena *arena, const struct ir_kernel *kernel, const struct cJSON *item, struct config **config);
 struct status config_load(struct arena *arena, const struct ir_kernel *kernel, const char *path, struct config **config);
 // The JSON text of a config. `minimal` drops what the default config has anyway.
 void config_print(struct text *out, const struct ir_kernel *kernel, const struct config *config, bool minimal);

@@ -76,7 +76,7 @@ static struct status check_shared(const struct bundle *bundle, const struct laun
 
 static struct status emit_for(const struct bundle *bundle, struct target target, const struct config *config, int variant, struct emitted **emitted)
 {
-    const struct lower_options options = {.target = target, .index64 = (variant & BUNDLE_INDEX64) != 0, .unaligned = (variant & BUNDLE_UNALIGNED) != 0};
+    const struct lower_options options = {.target = target, .index64 = (variant & VARIANT_INDEX64) != 0, .unaligned = (variant & VARIANT_UNALIGNED) != 0};
     struct status status = STATUS_OK;
     *emitted = plan_emit(bundle->arena, bundle->kernel, config, &options, NULL, &status);
     return *emitted ? check_shared(bundle, &(*emitted)->plan, target) : status;
@@ -111,10 +111,10 @@ static struct status add_binary(struct bundle *bundle, const struct nvrtc *nvrtc
 static struct status add_config(struct bundle *bundle, const struct nvrtc *nvrtc, int architecture, int config)
 {
     struct bundle_architecture *at = &bundle->architectures[architecture];
-    struct emitted *emitted[BUNDLE_VARIANTS];
+    struct emitted *emitted[VARIANT_COUNT];
     struct status status = STATUS_OK;
-    for (int v = 0; v < BUNDLE_VARIANTS && status.ok; v++) status = emit_for(bundle, at->target, at->configs[config], v, &emitted[v]);
-    for (int v = 0; v < BUNDLE_VARIANTS && status.ok; v++)
+    for (int v = 0; v < VARIANT_COUNT && status.ok; v++) status = emit_for(bundle, at->target, at->configs[config], v, &emitted[v]);
+    for (int v = 0; v < VARIANT_COUNT && status.ok; v++)
         status = add_binary(bundle, nvrtc, architecture, emitted[v], &at->binaries[config][v]);
     return status;
 }

@@ -11,13 +11,11 @@
 #include "runtime/heuristic.h"
 #include "runtime/runtime.h"
 
-enum { BUNDLE_VARIANTS = 4, BUNDLE_INDEX64 = 1, BUNDLE_UNALIGNED = 2 };  // as the variants of bound kernels
-
 struct bundle_architecture {
     struct target target;
     bool ptx;
     const char *name;            // "sm_90a", "PTX of sm_90"
-    int (*binaries)[BUNDLE_VARIANTS];  // by config, by variant: an index into bundle.binaries
+    int (*binaries)[VARIANT_COUNT];  // by config, by variant: an index into bundle.binaries
     struct config **configs;     // what each config is here: the heuristic's, or this architecture's default
     const char **replaced;       // by config: why it is the default; NULL: it isn't
 };

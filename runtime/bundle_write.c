@@ -7,8 +7,6 @@
 #include "runtime/bundle.h"
 #include "runtime/bundle_support.h"
 
-enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };  // as plan.c has it
-
 struct writer {
     const struct bundle *bundle;
     struct arena *arena;
@@ -228,7 +226,7 @@ static void write_binaries(struct writer *writer)
         text_printf(out, "    {bundle_image_%d, bundle_kernels_%d, %d},  // %s\n", i, i, bundle->binaries[i].emitted->plan.kernel_count,
                     bundle->architectures[bundle->binaries[i].architecture].name);
     text_printf(out, "};\n\n// By architecture, config, and kind of arguments: 1 for 64-bit indices, 2 for tensors that aren't aligned.\n"
-                     "static const int bundle_index[BUNDLE_ARCHITECTURES][%d][%d] = {\n", bundle->config_count, BUNDLE_VARIANTS);
+                     "static const int bundle_index[BUNDLE_ARCHITECTURES][%d][%d] = {\n", bundle->config_count, VARIANT_COUNT);
     for (int a = 0; a < bundle->architecture_count; a++) {
         text_add(out, "    {");
         for (int c = 0; c < bundle->config_count; c++) {
@@ -385,7 +383,7 @@ static void write_variant(struct writer *writer)
         text_printf(out, "    most = bundle_greatest(most, %s);\n    addresses |= (uintptr_t)args->%s;\n", product(writer, param->rank, param->extents),
                     bundle_name(writer->arena, param->name));
     }
-    text_printf(out, "    return (most > INT64_C(%d) ? %d : 0) | (addresses %% 16 ? %d : 0);\n}\n\n", NARROW_LIMIT, BUNDLE_INDEX64, BUNDLE_UNALIGNED);
+    text_printf(out, "    return (most > INT64_C(%d) ? %d : 0) | (addresses %% 16 ? %d : 0);\n}\n\n", INDEX_LIMIT, VARIANT_INDEX64, VARIANT_UNALIGNED);
 }
 
 static const char *feature_text(struct writer *writer, const struct heuristic_feature *feature)
@@ -443,12 +441,12 @@ static void write_calls(struct writer *writer)
         "    if (status == BUNDLE_BAD_DIMENSION) return status;\n    int choice = %s_choose(args);\n"
         "    for (int i = 0; i < BUNDLE_ARCHITECTURES; i++)\n        for (int v = 0; v < %d; v++)\n"
         "            most = bundle_greatest(most, bundle_calls[bundle_index[i][choice][v]].places(args, places));\n    return most;\n}\n\n",
-        name, name, name, BUNDLE_VARIANTS);
+        name, name, name, VARIANT_COUNT);
     text_printf(writer->out,
         "int %s_prepare(void)\n{\n    struct bundle_loaded *loaded = NULL;\n    const bundle_function *functions = NULL;\n    int pushed = 0;\n"
         "    int status = bundle_enter(&loaded, &pushed);\n    for (int c = 0; c < %d && !status; c++)\n        for (int v = 0; v < %d && !status; v++)\n"
         "            status = bundle_functions(loaded, bundle_index[loaded->architecture][c][v], &functions);\n    bundle_leave(pushed);\n"
-        "    return status;\n}\n\n", name, writer->bundle->config_count, BUNDLE_VARIANTS);
+        "    return status;\n}\n\n", name, writer->bundle->config_count, VARIANT_COUNT);
     text_printf(writer->out,
         "static int bundle_start(const %s_args *args, struct bundle_loaded *loaded, void *stream)\n{\n    int64_t places[BUNDLE_PLACES];\n"
         "    const bundle_function *functions = NULL;\n    int binary = bundle_index[loaded->architecture][%s_choose(args)][bundle_variant(args)];\n"

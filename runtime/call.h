@@ -63,8 +63,7 @@ struct call_axis {                 // one factor of a grid; `elements_of`: as in
     int64_t block;
 };
 
-// The code for one kind of index and alignment.
-enum { VARIANT_INDEX64 = 1, VARIANT_UNALIGNED = 2, VARIANT_COUNT = 4 };
+// The code for one kind of index and alignment (VARIANT_… of build.h).
 struct call_variant {
     atomic_bool ready;             // set last, once all else is
     struct emitted *emitted;       // with the launch plan

@@ -114,24 +114,10 @@ static struct status build_all(tilec_bound *bound)
 
 // ---------------------------------------------------------------------------------------------- binding
 
-static struct config *copy_config(struct arena *arena, const struct config *config)
-{
-    struct config *copy = ARENA_NEW(arena, struct config);
-    *copy = *config;
-    copy->axes = ARENA_ARRAY(arena, struct config_axis, config->axis_count + 1);
-    copy->grid = ARENA_ARRAY(arena, const char *, config->grid_count + 1);
-    for (int i = 0; i < config->axis_count; i++) {
-        copy->axes[i] = config->axes[i];
-        copy->axes[i].name = arena_copy(arena, config->axes[i].name, strlen(config->axes[i].name));
-    }
-    for (int i = 0; i < config->grid_count; i++) copy->grid[i] = arena_copy(arena, config->grid[i], strlen(config->grid[i]));
-    return copy;
-}
-
 static struct status take_config(tilec_bound *bound, const tilec_config *config)
 {
     if (!config) return bound->config = config_default(bound->arena, bound->kernel->ir), STATUS_OK;
-    bound->config = copy_config(bound->arena, config->config);
+    bound->config = config_copy(bound->arena, config->config);
     return config_check(bound->arena, bound->kernel->ir, bound->config);
 }
 

@@ -290,6 +290,17 @@ static struct status refuse_syntax(struct arena *arena, const char *path, const 
     return status;
 }
 
+struct status config_read(struct arena *arena, const struct ir_kernel *kernel, const cJSON *item, struct config **config)
+{
+    struct reader reader = {arena, kernel, config_default(arena, kernel), STATUS_OK};
+    // A list of one config, as `tilec config random --count 1` writes it, is that config.
+    bool listed = cJSON_IsArray(item) && cJSON_GetArraySize(item) == 1;
+    *config = NULL;
+    if (read_config(&reader, listed ? item->child : item)) reader.status = config_check(arena, kernel, reader.config);
+    if (reader.status.ok) *config = reader.config;
+    return reader.status;
+}
+
 static struct status parse(struct arena *arena, const struct ir_kernel *kernel, const char *path, const char *text,
                            size_t length, struct config **config)
 {
@@ -300,16 +311,11 @@ static struct status parse(struct arena *arena, const struct ir_kernel *kernel, 
     if (end) return refuse_syntax(arena, path, text, length, end);
     cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
     if (!root) return refuse_syntax(arena, path, text, length, end);
-    struct reader reader = {arena, kernel, config_default(arena, kernel), STATUS_OK};
-    // A list of one config, as `tilec config random --count 1` writes it, is that config.
-    bool listed = cJSON_IsArray(root) && cJSON_GetArraySize(root) == 1;
-    bool ok = read_config(&reader, listed ? root->child : root);
+    struct status status = config_read(arena, kernel, root, config);
     cJSON_Delete(root);
-    if (ok) reader.status = config_check(arena, kernel, reader.config);
-    if (!reader.status.ok && !reader.status.span.source)
-        reader.status.reason = arena_printf(arena, "%s%s%s", path ? path : "", path ? ": " : "", reader.status.reason);
-    if (reader.status.ok) *config = reader.config;
-    return reader.status;
+    if (!status.ok && !status.span.source)
+        status.reason = arena_printf(arena, "%s%s%s", path ? path : "", path ? ": " : "", status.reason);
+    return status;
 }
 
 struct status config_parse(struct arena *arena, const struct ir_kernel *kernel, const char *text, size_t length,

@@ -97,11 +97,7 @@ static bool read_named(struct reading *reading, const char *name, struct config 
 }
 
 static bool read_inline(struct reading *reading, int index, const cJSON *item, struct config **config) {
-    char *text = cJSON_PrintUnformatted(item);
-    if (!text)
-        return refuse(reading, "out of memory");
-    struct status status = config_parse(reading->arena, reading->kernel, text, strlen(text), config);
-    cJSON_free(text);
+    struct status status = config_read(reading->arena, reading->kernel, item, config);
     return status.ok || refuse(reading, arena_printf(reading->arena, "configs[%d]: %s", index, status.reason));
 }
 

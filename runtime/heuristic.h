@@ -74,7 +74,7 @@ struct status heuristic_check_program(struct arena *arena, const struct heuristi
 // ---------------------------------------------------------------------------------------------- the file (heuristic_json.c)
 
 // Reads a heuristic for the kernel, every config checked against it. Strict as configs are. Not ok: heuristic.json with
-// the path of what is wrong ("choose.then.config"), or what config_parse says.
+// the path of what is wrong ("choose.then.config"), or what config_read says.
 struct status heuristic_parse(struct arena *arena, const struct ir_kernel *kernel, const char *text, size_t length,
                               struct heuristic **heuristic);
 // The same heuristic gives the same bytes. Ends with a line break.

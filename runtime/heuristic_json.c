@@ -74,10 +74,7 @@ static bool read_configs(struct reader *reader, const cJSON *array)
         return refuse(reader, "configs", arena_printf(reader->arena, "wants an array of 1 to %d configs", HEURISTIC_CONFIGS));
     heuristic->configs = ARENA_ARRAY(reader->arena, struct config *, count + 1);
     for (const cJSON *item = array->child; item; item = item->next) {
-        char *text = cJSON_PrintUnformatted(item);
-        if (!text) return refuse(reader, "configs", "out of memory");
-        struct status status = config_parse(reader->arena, reader->kernel, text, strlen(text), &heuristic->configs[heuristic->config_count]);
-        cJSON_free(text);
+        struct status status = config_read(reader->arena, reader->kernel, item, &heuristic->configs[heuristic->config_count]);
         if (!status.ok) {
             reader->status = status_failed(reader->arena, status.code, "configs[%d]: %s", heuristic->config_count, status.reason);
             return false;

@@ -5,9 +5,6 @@
 
 #include "runtime/runtime.h"
 
-// Rounding a range up to whole tiles, and a tile's own points, must stay below 2^31 too.
-enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
-
 static int64_t elements(const struct ir_tensor *tensor)
 {
     int64_t count = 1;
@@ -18,12 +15,12 @@ static int64_t elements(const struct ir_tensor *tensor)
 static bool needs_index64(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors)
 {
     for (int i = 0; i < kernel->dim_count; i++)
-        if (bindings->dims[i] > NARROW_LIMIT) return true;
+        if (bindings->dims[i] > INDEX_LIMIT) return true;
     for (int i = 0; i < kernel->param_count; i++) {
         if (kernel->params[i].kind == PARAM_SCALAR) continue;
-        if (elements(&tensors[i]) > NARROW_LIMIT) return true;
+        if (elements(&tensors[i]) > INDEX_LIMIT) return true;
         for (int j = 0; j < tensors[i].rank; j++)
-            if (tensors[i].shape[j] > NARROW_LIMIT) return true;
+            if (tensors[i].shape[j] > INDEX_LIMIT) return true;
     }
     return false;
 }
@@ -119,7 +116,7 @@ struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, co
 {
     struct plan_demands demands = plan_demands(kernel, bindings, tensors);
     if (plan->index32 && demands.index64)
-        return status_failed(arena, "launch.index", "the code has 32-bit indices and an extent or a count of elements here is over %d", NARROW_LIMIT);
+        return status_failed(arena, "launch.index", "the code has 32-bit indices and an extent or a count of elements here is over %d", INDEX_LIMIT);
     uint64_t unaligned = plan->aligned & demands.unaligned;
     for (int i = 0; i < kernel->param_count && i < 64; i++)
         if (unaligned >> i & 1)

@@ -92,17 +92,6 @@ static bool is_new(struct search *search, struct arena *arena, const struct conf
 
 // ---------------------------------------------------------------------------------------------- moves
 
-static struct config *copy_config(struct arena *arena, const struct config *config)
-{
-    struct config *copy = ARENA_NEW(arena, struct config);
-    *copy = *config;
-    copy->axes = ARENA_ARRAY(arena, struct config_axis, config->axis_count + 1);
-    memcpy(copy->axes, config->axes, sizeof *copy->axes * (size_t)config->axis_count);
-    copy->grid = ARENA_ARRAY(arena, const char *, config->grid_count + 1);
-    memcpy(copy->grid, config->grid, sizeof *copy->grid * (size_t)config->grid_count);
-    return copy;
-}
-
 static void scale(int *value, bool up)
 {
     *value = up ? 2 * *value : *value > 1 ? *value / 2 : 1;
@@ -207,7 +196,7 @@ static struct config *move_knob(struct search *search, struct arena *arena, cons
 
 static struct config *move(struct search *search, struct arena *arena, const struct config *config)
 {
-    struct config *moved = copy_config(arena, config);
+    struct config *moved = config_copy(arena, config);
     int moves = 1 + draw_below(search, 3);
     for (int i = 0; i < moves && moved; i++) {
         int kind = draw_below(search, 10);
@@ -221,7 +210,7 @@ static struct config *move(struct search *search, struct arena *arena, const str
 // Axes of one parent or the other, the rest of the first.
 static struct config *cross(struct search *search, struct arena *arena, const struct config *a, const struct config *b)
 {
-    struct config *child = copy_config(arena, a);
+    struct config *child = config_copy(arena, a);
     for (int i = 0; i < child->axis_count && i < b->axis_count; i++)
         if (draw_below(search, 2)) child->axes[i] = b->axes[i];
     if (draw_below(search, 2)) child->stream = b->stream;
@@ -391,7 +380,7 @@ struct config *search_next(struct search *search, const struct tune_rows *rows)
     if (!arena) return NULL;
     for (; search->rows_seen < rows->count; search->rows_seen++)
         if (rows->items[search->rows_seen].config) note(search, rows->items[search->rows_seen].text);
-    struct config *config = choose(search, arena, rows), *kept = config ? copy_config(search->arena, config) : NULL;
+    struct config *config = choose(search, arena, rows), *kept = config ? config_copy(search->arena, config) : NULL;
     for (int i = 0; kept && i < kept->axis_count; i++)
         kept->axes[i].name = arena_copy(search->arena, kept->axes[i].name, strlen(kept->axes[i].name));
     for (int i = 0; kept && i < kept->grid_count; i++)
