@@ -10,20 +10,24 @@ static void print_note(void *data, const char *line) {
 }
 
 static bool read_options(const struct arguments *arguments, struct tilec_aot_options *options) {
-    uint64_t seed = 0, configs = 0, count = 0, jobs = 0;
+    uint64_t seed = 0, configs = 0, count = 0, jobs = 0, similar = 0;
     if (!option_number(arguments, OPTION_SEED, 0, &seed) ||
         !option_number(arguments, OPTION_MAX_CONFIGS, 0, &configs) ||
-        !option_number(arguments, OPTION_COUNT_OF, 0, &count) || !option_number(arguments, OPTION_JOBS, 0, &jobs))
+        !option_number(arguments, OPTION_COUNT_OF, 0, &count) || !option_number(arguments, OPTION_JOBS, 0, &jobs) ||
+        !option_number(arguments, OPTION_FROM_CACHE, 0, &similar))
         return false;
-    if (configs > 1000 || count > 20000 || jobs > 64)
-        return usage_error("aot: --max-configs, --count or --jobs is too large"), false;
+    if (configs > 1000 || count > 20000 || jobs > 64 || similar > 1000)
+        return usage_error("aot: --max-configs, --count, --jobs or --from-cache is too large"), false;
     options->tune.run = run_options(arguments, seed);
     options->tune.count = (int)count;
     options->tune.compilers = (int)jobs;
+    options->tune.from_cache = (int)similar;
+    options->tune.shard = option_value(arguments, OPTION_SHARD);
     options->max_configs = (int)configs;
     options->shapes = option_value(arguments, OPTION_SHAPES);
     options->folder = option_value(arguments, OPTION_FOLDER);
-    options->out = option_value(arguments, OPTION_OUTPUT);
+    options->out = option_value(arguments, OPTION_OUT);
+    options->arch = option_value(arguments, OPTION_ARCH);
     options->phase = option_value(arguments, OPTION_PHASE);
     options->goal = option_value(arguments, OPTION_GOAL);
     options->list = has_option(arguments, OPTION_LIST);

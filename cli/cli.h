@@ -24,7 +24,7 @@ enum option_id {
     OPTION_VERSUS, OPTION_RUNS,
     OPTION_CACHE_DIR, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE,
     OPTION_ASSERT_CACHE_HIT, OPTION_EFFORT, OPTION_BUDGET,
-    OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE,
+    OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE, OPTION_SHARD,
     OPTION_SHAPES, OPTION_FOLDER, OPTION_PHASE, OPTION_GOAL, OPTION_THRESHOLD, OPTION_MAX_CONFIGS,
     OPTION_KINDS
 };
@@ -78,7 +78,7 @@ struct command {
     const char *example;                     // command lines
 };
 extern const struct command commands[];      // ends with a NULL name
-// An option as one command takes it: the evaluator isn't timed.
+// An option as one command takes it: the evaluator isn't timed, and `aot` has one folder and one architecture.
 const struct option_info *option_of_command(const struct command *command, enum option_id option);
 const struct command *command_named(const char *name);
 

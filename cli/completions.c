@@ -8,7 +8,7 @@
 
 static void bash_options(const struct command *command)
 {
-    for (int i = 0; command->options[i] != OPTION_END; i++) printf("%s--%s", i ? " " : "", option_table[command->options[i]].name);
+    for (int i = 0; command->options[i] != OPTION_END; i++) printf("%s--%s", i ? " " : "", option_of_command(command, command->options[i])->name);
 }
 
 static void bash_values(void)

@@ -68,16 +68,19 @@ const struct command commands[] = {
      "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)' -o best.json\n"
      "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --configs list.json --results rows.json"},
     {"aot", command_aot, "FILE", 1, 1, NULL,
-     {OPTION_KERNEL, OPTION_SHAPES, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_PHASE,
-      OPTION_GOAL, OPTION_THRESHOLD, OPTION_MAX_CONFIGS, OPTION_LIST, OPTION_FOLDER, OPTION_OUTPUT, OPTION_EFFORT, OPTION_BUDGET,
-      OPTION_COUNT_OF, OPTION_SEED, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_NO_VALIDATE, CACHE, ALWAYS},
+     {OPTION_KERNEL, OPTION_SHAPES, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_ARCH,
+      OPTION_PHASE, OPTION_GOAL, OPTION_THRESHOLD, OPTION_MAX_CONFIGS, OPTION_LIST, OPTION_FOLDER, OPTION_OUT, OPTION_EFFORT, OPTION_BUDGET,
+      OPTION_COUNT_OF, OPTION_FROM_CACHE, OPTION_SHARD, OPTION_SEED, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_NO_VALIDATE,
+      CACHE, ALWAYS},
      "write the heuristic file that chooses a config for each of many shapes",
      "In four phases: collect searches a config for every shape of --shapes, measure times each of them on all shapes, build writes\n"
-     "the file, evaluate says what its choices cost. --folder keeps what each phase leaves; what is there isn't done again. -o is\n"
-     "a folder for the file, otherwise it goes beside the source. --arg, --dim and --type hold for all shapes. --list says which\n"
-     "config the file has for each. The evaluation fails if it compared nothing, or a choice isn't right.",
+     "the file, evaluate says what its choices cost. --folder keeps what each phase leaves; what is there isn't done again, and what\n"
+     "was broken off goes on from its journal. --arg, --dim and --type hold for all shapes. --list says which file and which config\n"
+     "each shape has, and by which rule. The evaluation fails if it compared nothing, or a choice isn't right. With --shard each\n"
+     "process searches, or measures, its share of the shapes into the same folder.",
      "tilec aot examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn --shapes shapes.json --effort quick\n"
-     "tilec aot examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn --shapes shapes.json --phase evaluate"},
+     "tilec aot examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn --shapes shapes.json --phase evaluate\n"
+     "tilec aot examples/jagged_sum.tile --kernel jagged_sum --arch sm_90 --arg x=randn --shapes shapes.json --list"},
     {"compile", command_compile, "FILE", 1, 1, NULL,
      {SPECIALIZATION, LOWERING, OPTION_PTX, OPTION_SOURCE, OPTION_KEEP, OPTION_OUTPUT, OPTION_JSON, ALWAYS},
      "compile a kernel to a cubin or PTX with NVRTC, and show what it uses",

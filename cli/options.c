@@ -67,6 +67,8 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_COMPILE_LIMIT] = {"compile-limit", 0, "SECONDS", false, false, NULL, "for compiling one config; otherwise 60"},
     [OPTION_RUN_LIMIT] = {"run-limit", 0, "SECONDS", false, false, NULL, "for checking and timing one config; otherwise 20"},
     [OPTION_FROM_CACHE] = {"from-cache", 0, "N", false, false, NULL, "begin with the N best known configs of similar shapes"},
+    [OPTION_SHARD] = {"shard", 0, "I/N", false, false, "auto",
+                      "only this share of the work: 2/4, the second of four; auto: by Slurm's, Open MPI's or torchrun's variables"},
     [OPTION_SHAPES] = {"shapes", 0, "FILE", false, true, NULL, "a JSON array of shapes: arguments, dimensions and types of each"},
     [OPTION_FOLDER] = {"folder", 0, "DIR", false, true, NULL, "what phases leave for each other; otherwise aot"},
     [OPTION_PHASE] = {"phase", 0, "PHASE", false, false, "collect measure build evaluate", "only this phase"},
@@ -83,7 +85,18 @@ const struct option_info *option_of_command(const struct command *command, enum 
 {
     static const struct option_info timed = {"device", 0, "DEVICE", false, false, "cpu cuda",
                                              "cpu (emitted C), or cuda or cuda:N (a GPU); otherwise cpu"};
-    return option == OPTION_DEVICE && command->run != command_run ? &timed : &option_table[option];
+    static const struct option_info out = {"out", 'o', "DIR", false, true, NULL,
+                                           "the folder of the heuristic file; otherwise the source's"};
+    static const struct option_info arch = {"arch", 'a', "SM", false, false, "sm_80 sm_90 sm_100",
+                                            "whose file it is; otherwise the device's. build, evaluate and --list then need no device"};
+    static const struct option_info list = {"list", 0, NULL, false, false, NULL, "say which file, config and rule each shape has"};
+    static const struct option_info tried = {"count", 'n', "K", false, false, NULL, "a search tries at most so many configs"};
+    if (option == OPTION_DEVICE && command->run != command_run) return &timed;
+    if (option == OPTION_COUNT_OF && (command->run == command_aot || command->run == command_tune)) return &tried;
+    if (option == OPTION_LIST && command->run == command_aot) return &list;
+    if (option == OPTION_OUT && command->run == command_aot) return &out;
+    if (option == OPTION_ARCH && command->run == command_aot) return &arch;
+    return &option_table[option];
 }
 
 enum { LETTERS = 3 * OPTION_KINDS + 4 };
@@ -100,7 +113,7 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
     char *letter = tables->letters;
     *letter++ = ':';
     for (; command->options[count] != OPTION_END; count++) {
-        const struct option_info *info = &option_table[command->options[count]];
+        const struct option_info *info = option_of_command(command, command->options[count]);
         tables->entries[count] = (struct option){
             info->name, info->argument ? required_argument : no_argument, NULL, 256 + (int)command->options[count]};
         if (!info->letter) continue;
@@ -115,7 +128,7 @@ static enum option_id option_of(const struct command *command, int found)
 {
     if (found >= 256) return (enum option_id)(found - 256);
     for (int i = 0; command->options[i] != OPTION_END; i++)
-        if (option_table[command->options[i]].letter == found) return command->options[i];
+        if (option_of_command(command, command->options[i])->letter == found) return command->options[i];
     return OPTION_END;
 }
 
@@ -145,7 +158,7 @@ static tilec_result no_such_option(const struct command *command, const char *wo
     char name[32] = "";
     size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
     if (length < sizeof name) memcpy(name, word + 2, length);
-    for (int i = 0; length > 0 && command->options[i] != OPTION_END; i++) closest_offer(&closest, name, option_table[command->options[i]].name);
+    for (int i = 0; length > 0 && command->options[i] != OPTION_END; i++) closest_offer(&closest, name, option_of_command(command, command->options[i])->name);
     if (closest.name) return usage_error("%s: no such option: %s; is `--%s` meant?", command->name, word, closest.name);
     return usage_error("%s: no such option: %s; see tilec %s --help", command->name, word, command->name);
 }

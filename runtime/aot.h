@@ -2,7 +2,7 @@
 // Ahead of time: from a list of shapes to a heuristic file.
 //   aot_tree.c    which configs, and the tree that chooses among them, from measured times
 //   aot_shapes.c  the list of shapes        aot_folder.c  what phases leave for each other
-//   api_aot.c     the phases
+//   aot_job.h     the phases
 // Private to runtime/.
 #ifndef TILEC_RUNTIME_AOT_H
 #define TILEC_RUNTIME_AOT_H
@@ -76,13 +76,14 @@ struct status aot_shapes_bind(struct arena *arena, const tilec_program *program,
 // What a search found for a shape.
 struct aot_found {
     bool known;          // it was searched for
+    const char *device;  // on this
     const char *config;  // in one line; NULL: none was ok
 };
 const char *aot_file(struct arena *arena, const char *folder, const char *phase, int shape, const char *ending);
 struct status aot_make_folders(struct arena *arena, const char *folder);
 struct aot_found aot_found_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape);
 struct status aot_found_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                             const char *config);
+                             const char *device, const char *config);
 
 // The configs that are measured: each once; what only held-out shapes gave isn't to be chosen.
 struct aot_list {
@@ -93,10 +94,11 @@ struct aot_list {
 };
 void aot_list_add(struct arena *arena, struct aot_list *list, const char *text, bool choosable);
 struct status aot_list_save(struct arena *arena, const char *folder, struct aot_list *list);  // sets its hash
-// Times of the list's configs on a shape, INFINITY where one isn't right; false: not measured, or for another list.
+// Times of the list's configs on a shape, INFINITY where one isn't right, and the device that they are of; false: not
+// measured, or for another list.
 bool aot_times_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                    const struct aot_list *list, double *milliseconds);
+                    const struct aot_list *list, double *milliseconds, const char **device);
 struct status aot_times_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                             const struct aot_list *list, const double *milliseconds);
+                             const char *device, const struct aot_list *list, const double *milliseconds);
 
 #endif

@@ -31,21 +31,27 @@ struct status aot_make_folders(struct arena *arena, const char *folder) {
     return status.ok ? make_folder(arena, arena_printf(arena, "%s/measure", folder)) : status;
 }
 
-// The object of a file that is for this shape; NULL: there is none.
+// The object of a file that is for this shape, and says on what it was made; NULL: there is none.
 static struct wire *read_for(struct arena *arena, const char *path, const struct aot_shape *shape) {
     const char *reason = NULL;
     const struct source *source = source_read(arena, path, &reason);
     struct wire *root = source ? wire_parse(source->text, source->length) : NULL;
     const char *hash = wire_text(root, "shape");
-    if (hash && strcmp(hash, shape->hash) == 0)
+    if (hash && strcmp(hash, shape->hash) == 0 && wire_text(root, "device"))
         return root;
     wire_free(root);
     return NULL;
 }
 
-static void begin_for(struct text *out, const struct aot_shape *shape) {
+static const char *device_of(struct arena *arena, const struct wire *root) {
+    const char *device = wire_text(root, "device");
+    return device ? arena_copy(arena, device, strlen(device)) : NULL;
+}
+
+static void begin_for(struct text *out, const struct aot_shape *shape, const char *device) {
     text_printf(out, "{\"shape\": \"%s\"", shape->hash);
     wire_add_text(out, "name", shape->name);
+    wire_add_text(out, "device", device);
 }
 
 static struct status save(struct arena *arena, const char *path, struct text *text) {
@@ -60,7 +66,7 @@ static struct status save(struct arena *arena, const char *path, struct text *te
 struct aot_found aot_found_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape) {
     struct wire *root = read_for(arena, aot_file(arena, folder, "collect", index, "json"), shape);
     char *text = wire_get(root, "config") ? wire_print(wire_get(root, "config")) : NULL;
-    struct aot_found found = {.known = text != NULL};
+    struct aot_found found = {.known = text != NULL, .device = device_of(arena, root)};
     if (text && *text == '{')
         found.config = arena_copy(arena, text, strlen(text));
     free(text);
@@ -69,9 +75,9 @@ struct aot_found aot_found_read(struct arena *arena, const char *folder, int ind
 }
 
 struct status aot_found_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                             const char *config) {
+                             const char *device, const char *config) {
     struct text text = {0};
-    begin_for(&text, shape);
+    begin_for(&text, shape, device);
     text_printf(&text, ", \"config\": %s", config ? config : "null");
     return save(arena, aot_file(arena, folder, "collect", index, "json"), &text);
 }
@@ -107,12 +113,13 @@ struct status aot_list_save(struct arena *arena, const char *folder, struct aot_
 // ---------------------------------------------------------------------------------------- times
 
 bool aot_times_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                    const struct aot_list *list, double *milliseconds) {
+                    const struct aot_list *list, double *milliseconds, const char **device) {
     struct wire *root = read_for(arena, aot_file(arena, folder, "measure", index, "json"), shape);
     const struct wire *times = wire_get(root, "milliseconds");
     const char *hash = wire_text(root, "configs");
     bool good = hash && strcmp(hash, list->hash) == 0 && wire_count(times) == list->count;
     int at = 0;
+    *device = device_of(arena, root);
     for (const struct wire *item = wire_first(times); good && item; item = wire_next(item)) {
         double time = wire_item_number(item, INFINITY);
         milliseconds[at++] = time > 0 ? time : INFINITY;
@@ -122,9 +129,9 @@ bool aot_times_read(struct arena *arena, const char *folder, int index, const st
 }
 
 struct status aot_times_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                             const struct aot_list *list, const double *milliseconds) {
+                             const char *device, const struct aot_list *list, const double *milliseconds) {
     struct text text = {0};
-    begin_for(&text, shape);
+    begin_for(&text, shape, device);
     text_printf(&text, ", \"configs\": \"%s\", \"milliseconds\": [", list->hash);
     for (int i = 0; i < list->count; i++) {
         text_add(&text, i ? ", " : "");

@@ -110,7 +110,8 @@ struct status aot_shapes_bind(struct arena *arena, const tilec_program *program,
         request.lazy = true;
         status = bind_arguments(arena, &request, diagnostics, &bound);
         if (status.ok) {
-            struct config_data data = resolve_data(arena, bound.kernel, bound.views, atoi(target + strcspn(target, "0123456789")));
+            struct config_data data =
+                resolve_data(arena, bound.kernel, bound.views, atoi(target + strcspn(target, "0123456789")));
             shape->kernel = bound.kernel;
             shape->dims = bound.dims;
             shape->longest = data.rows > 0 ? data.longest : -1;

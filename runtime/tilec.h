@@ -452,6 +452,7 @@ struct tilec_tune_options {
     int compilers;                // processes that compile; 0: by the cores of this machine
     double compile_limit, run_limit;  // seconds for a config; 0: 60 to compile, 20 to run
     int from_cache;               // the search begins with so many best known configs of similar shapes
+    const char *shard;            // "2/4": only the second of four shares, or "auto", by the launcher; NULL: all of it
     // Called every tenth of a second or so; NULL: not called.
     void (*progress)(void *data, const struct tilec_tune_progress *progress);
     // Asked now and then: not 0 ends the tune with what there is. NULL: never.
@@ -491,6 +492,7 @@ struct tilec_aot_options {
     const char *shapes;           // a path of a JSON array of shapes (docs/deployment.md)
     const char *folder;           // what phases leave for each other; made if need be
     const char *out;              // a folder for the heuristic file; NULL: beside the source
+    const char *arch;             // "sm_90": whose file it is, so that build, evaluate and list need no device; NULL: the device's
     const char *phase;            // "collect", "measure", "build" or "evaluate"; NULL: all, in this order
     const char *goal;             // "max", the worst slowdown, or "geomean"; NULL: max
     double threshold;             // the slowdown to keep within; 0: 1.1

@@ -159,6 +159,7 @@ class TuneOptions(Structure):
         ("compile_limit", c_double),
         ("run_limit", c_double),
         ("from_cache", c_int),
+        ("shard", c_char_p),
         ("progress", PROGRESS),
         ("stopped", STOPPED),
         ("data", c_void_p),

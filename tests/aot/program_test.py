@@ -133,9 +133,103 @@ def test_tree(tap):
               "and is right for the shapes that it hasn't seen", [done.stdout, done.stderr])
     listed = place.aot("--list")
     tap.check(listed.returncode == 0 and listed.stdout.count(" < ") == 4 and listed.stdout.count(" >= ") == 4, "--list has the rule of each", [listed.stdout])
+    tap.check(f"# ./sums.sums.aot_cpu.json, program {made['programs']['']}" in listed.stdout, "and the file and the program", [listed.stdout])
     text = (place.path / "sums.sums.aot_cpu.json").read_text()
     place.aot("--phase", "build")
     tap.check(text == (place.path / "sums.sums.aot_cpu.json").read_text(), "the same times give the same bytes")
+
+
+def test_longest(tap):
+    """Two configs that only the longest row tells apart: who can't know it gets the one for long rows."""
+    place = Place()
+    place.list(SHAPES[:1])
+    place.aot("--phase", "collect", TILEC_TEST_FAULTS="l")
+    rows = {"one": "const(2)", "all": "zipf(40, 40)"}
+    place.list([SHAPES[0], *({"name": name, "args": [f"offsets=offsets({how})"], "dims": ["B=10", "nnz=64"]} for name, how in rows.items())])
+    place.aot("--phase", "collect")
+    place.aot("--phase", "measure")
+    count = place.plant(lambda index, config: 1 if (config == 0) == (index < 2) else 3)
+    place.aot("--phase", "build")
+    done = place.aot("--phase", "evaluate")
+    tap.check(count == 2 and '"longest"' in (place.path / "sums.sums.aot_cpu.json").read_text(), "the tree asks for the longest row", [done.stderr])
+    tap.check("learnt from: 3 shapes, worst 1.000" in done.stdout and "learnt from, the longest row not told: 3 shapes, worst 3.000" in done.stdout,
+              "and what not telling it costs is said", [done.stdout, done.stderr])
+
+
+def test_arch(tap):
+    """A file for a GPU: what is measured needs one, the rest doesn't."""
+    place = Place()
+    two_configs(place)
+    place.plant(lambda index, config: 1 if (config == 0) == (index in (0, 1, 2, 6)) else 3)
+    place.aot("--phase", "build")
+    (place.path / "sums.sums.aot_cuda_sm90.json").write_text(json.dumps({**place.heuristic(), "target": "sm_90"}))
+    for arch, file in (("sm_90", "./sums.sums.aot_cuda_sm90.json"), ("sm_100", "./sums.sums.aot_cuda_sm90.json")):
+        done = place.aot("--list", "--arch", arch)
+        tap.check(done.returncode == 0 and f"# {file}" in done.stdout and done.stdout.count(" < ") == 4, f"--list --arch {arch}", [done.stdout, done.stderr])
+    done = place.aot("--list", "--arch", "sm_80")
+    tap.check(done.returncode == 0 and "newer than sm_80" in done.stdout and done.stdout.count("default config") == len(SHAPES),
+              "a newer capability's file isn't for an older one", [done.stdout])
+    done = place.aot("--phase", "build", "--arch", "sm_90")
+    tap.check(done.returncode == 2 and "collect comes first" in done.stderr, "build looks for what was measured there", [done.stderr])
+    done = place.aot("--phase", "collect", "--arch", "sm_90")
+    tap.check(done.returncode == 2 and "this one is cpu" in done.stderr, "and nothing is measured elsewhere", [done.stderr])
+    done = place.aot("--out", "chosen", "--phase", "evaluate")
+    tap.check(done.returncode == 2 and "can't read chosen/sums.sums.aot_cpu.json" in done.stderr, "--out is where the file is", [done.stderr])
+
+
+def test_devices(tap):
+    place = Place(SHAPES[:3])
+    place.aot()
+    for phase, number in (("measure", 1), ("collect", 2)):
+        path = place.path / f"aot/{phase}/{number}.json"
+        kept = path.read_text()
+        path.write_text(json.dumps({**json.loads(kept), "device": "Another One"}))
+        done = place.aot("--phase", "build")
+        tap.check(done.returncode == 2 and f"{phase}/{number}.json was measured on Another One" in done.stderr,
+                  f"no mixing of devices: {phase}", [done.stderr])
+        path.write_text(kept)
+
+
+def test_shards(tap):
+    place = Place()
+    names = [shape["name"] for shape in SHAPES]
+    for phase in ("collect", "measure"):
+        said = [place.aot("--phase", phase, "--shard", f"{i}/3") for i in (1, 2, 3)]
+        done = [[line.split(": ")[0].split()[-1] for line in one.stderr.splitlines() if line.startswith(phase)] for one in said]
+        if phase == "collect":
+            early = [one.stderr for one in said if one.returncode]
+            tap.check(not early, "shards are searched by themselves", early)
+        tap.check(sorted(sum(done, [])) == names and len([one for one in done if one]) > 1, f"each shape is in one shard: {phase}", [str(done)])
+    built = place.aot("--phase", "build")
+    tap.check(built.returncode == 0, "behind all shards the file is built", [built.stderr])
+    other = Place()
+    first, second = [i + 1 for i in range(3) if done[i]][:2]
+    other.aot("--phase", "collect", "--shard", f"{first}/3")
+    broken = other.aot("--phase", "collect", "--shard", f"{second}/3", TILEC_WORKER="/nonexistent")
+    done = other.aot("--phase", "measure")
+    tap.check(broken.returncode == 3 and done.returncode == 2 and "wasn't searched for yet" in done.stderr, "a shard that is missing is told", [done.stderr])
+    done = other.aot("--phase", "collect")
+    tap.check(done.returncode == 0 and done.stderr.count("known") + done.stderr.count("searching") == len(SHAPES) and "known" in done.stderr,
+              "and what it should have done is done", [done.stderr])
+    launchers = ({"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_STEP": "2"},
+                 {"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "3"}, {"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "3"},
+                 {"RANK": "2", "WORLD_SIZE": "3", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"})
+    third = [line for line in place.aot("--phase", "collect", "--shard", "3/3").stderr.splitlines() if line.startswith("collect")]
+    for variables in launchers:
+        done = place.aot("--phase", "collect", "--shard", "auto", **variables)
+        tap.check(done.returncode == 0 and [line for line in done.stderr.splitlines() if line.startswith("collect")] == third,
+                  f"--shard auto: {' '.join(variables)}", [done.stderr])
+    both = {**launchers[0], "RANK": "1", "WORLD_SIZE": "2"}  # the last of three jobs, the second process of two: 6/6
+    sixth = place.aot("--phase", "collect", "--shard", "6/6").stderr
+    tap.check(place.aot("--phase", "collect", "--shard", "auto", **both).stderr == sixth, "an array of jobs with several processes each")
+    for words, variables, complaint in (("0/3", {}, "1 <= i <= n"), ("4/3", {}, "1 <= i <= n"), ("1/0", {}, "1 <= i <= n"), ("3", {}, "'i/n'"),
+                                        ("1/3x", {}, "'i/n'"), ("-1/3", {}, "'i/n'"), ("auto", {}, "no launcher says"),
+                                        ("auto", {"RANK": "3", "WORLD_SIZE": "3"}, "torchrun says RANK=3"),
+                                        ("auto", {"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_COUNT": "3"}, "Slurm says SLURM_ARRAY_TASK_ID=8")):
+        done = place.aot("--phase", "collect", "--shard", words, **variables)
+        tap.check(done.returncode == 2 and complaint in done.stderr, f"--shard {words} {variables} is refused", [str(done.returncode), done.stderr])
+    done = place.aot("--shard", "1/3")
+    tap.check(done.returncode == 2 and "--phase is collect or measure" in done.stderr, "a shard is of one phase", [done.stderr])
 
 
 def test_slowdowns(tap):
@@ -194,7 +288,8 @@ def test_wrong(tap):
 
 def main():
     tap = Tap()
-    for test in (test_phases, test_broken_off, test_tree, test_slowdowns, test_nothing_compared, test_wrong):
+    for test in (test_phases, test_broken_off, test_tree, test_longest, test_arch, test_devices, test_shards,
+                 test_slowdowns, test_nothing_compared, test_wrong):
         test(tap)
     tap.end()
 

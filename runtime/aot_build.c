@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phase `build` of `tilec aot`. In: measured times. Out: the heuristic file: what the host knows of each shape, the
+// fewest configs, and the tree that chooses among them.
+#include <math.h>
+#include <string.h>
+
+#include "runtime/aot_job.h"
+
+// ---------------------------------------------------------------------------------------- features
+
+static void add_feature(struct aot_job *job, struct heuristic *heuristic, const char *text) {
+    struct heuristic_feature feature;
+    if (heuristic->feature_count < HEURISTIC_FEATURES &&
+        heuristic_feature_read(job->arena, aot_shape_at(job, 0)->kernel, text, &feature).ok)
+        heuristic->features[heuristic->feature_count++] = feature;
+}
+
+// Dimensions, the mean length of the rows of each array of offsets, sizes of elements, the longest row.
+static void list_features(struct aot_job *job, struct heuristic *heuristic) {
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    struct rows_uses rows = rows_find(job->arena, kernel);
+    heuristic->features = ARENA_ARRAY(job->arena, struct heuristic_feature, HEURISTIC_FEATURES);
+    for (int i = 0; i < kernel->dim_count; i++)
+        add_feature(job, heuristic, kernel->dims[i].name);
+    for (int i = 0; i < rows.count; i++) {
+        const struct rows_use *use = &rows.items[i];
+        if (use->target_param < 0)
+            continue;
+        struct linear all = linear_of(kernel->params[use->target_param].extents[use->target_position]);
+        struct linear count = linear_of(kernel->params[use->param].extents[0]);
+        if (all.ok && count.ok && all.dim >= 0 && count.dim >= 0)
+            add_feature(job, heuristic,
+                        arena_printf(job->arena, "%s / %s", kernel->dims[all.dim].name, kernel->dims[count.dim].name));
+    }
+    for (int i = 0; i < kernel->generic_count; i++)
+        add_feature(job, heuristic, arena_printf(job->arena, "bytes(%s)", kernel->generic_names[i]));
+    if (rows.count > 0)
+        add_feature(job, heuristic, "longest");
+}
+
+static void list_programs(struct aot_job *job, struct heuristic *heuristic) {
+    heuristic->programs = ARENA_ARRAY(job->arena, struct heuristic_program, job->shapes.count);
+    for (int i = 0; i < job->shapes.count; i++) {
+        const char *types = config_key_types(job->arena, aot_shape_at(job, i)->kernel);
+        int at = 0;
+        while (at < heuristic->program_count && strcmp(heuristic->programs[at].types, types) != 0)
+            at++;
+        if (at == heuristic->program_count)
+            heuristic->programs[heuristic->program_count++] =
+                (struct heuristic_program){types, config_key_program(job->arena, aot_shape_at(job, i)->kernel)};
+    }
+}
+
+// ---------------------------------------------------------------------------------------- times
+
+// Slowdowns of what may be chosen; the others are as if they couldn't be had.
+static struct aot_data make_data(struct aot_job *job, const struct heuristic *heuristic) {
+    int shapes = job->shapes.count, configs = job->list.count, features = heuristic->feature_count;
+    double *slowdown = ARENA_ARRAY(job->arena, double, shapes *configs + 1),
+           *values = ARENA_ARRAY(job->arena, double, shapes *features + 1);
+    bool *held_out = ARENA_ARRAY(job->arena, bool, shapes + 1);
+    for (int i = 0; i < shapes; i++) {
+        const struct aot_shape *shape = aot_shape_at(job, i);
+        const struct heuristic_shape asked = {shape->dims, shape->longest};
+        double best = aot_best_time(job, i);
+        held_out[i] = shape->held_out || !isfinite(best);
+        for (int j = 0; j < configs; j++)
+            slowdown[i * configs + j] =
+                job->list.choosable[j] && isfinite(best) ? aot_times_of(job, i)[j] / best : INFINITY;
+        for (int f = 0; f < features; f++)
+            values[i * features + f] = heuristic_feature_value(shape->kernel, &heuristic->features[f], &asked);
+    }
+    return (struct aot_data){shapes, configs, features, slowdown, values, held_out};
+}
+
+// ---------------------------------------------------------------------------------------- the file
+
+// Configs in the order in which the tree's answers have them, each once.
+static struct status take_tree(struct aot_job *job, const struct aot_tree *tree, struct heuristic *heuristic) {
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    int numbers[HEURISTIC_CONFIGS], count = 0;
+    heuristic->nodes = ARENA_ARRAY(job->arena, struct heuristic_node, tree->node_count);
+    heuristic->configs = ARENA_ARRAY(job->arena, struct config *, HEURISTIC_LEAVES);
+    heuristic->node_count = tree->node_count;
+    for (int i = 0; i < tree->node_count; i++) {
+        heuristic->nodes[i] = tree->nodes[i];
+        if (tree->nodes[i].feature >= 0)
+            continue;
+        int at = 0;
+        while (at < count && numbers[at] != tree->nodes[i].config)
+            at++;
+        if (at == count) {
+            const char *text = job->list.texts[tree->nodes[i].config];
+            struct status status = config_parse(job->arena, kernel, text, strlen(text), &heuristic->configs[count]);
+            if (!status.ok)
+                return status;
+            numbers[count++] = tree->nodes[i].config;
+        }
+        heuristic->nodes[i].config = at;
+    }
+    heuristic->config_count = count;
+    return STATUS_OK;
+}
+
+const char *aot_heuristic_path(const struct aot_job *job) {
+    const char *source = job->program->source->path, *slash = strrchr(source, '/');
+    const char *folder = job->options->out ? job->options->out
+                         : slash           ? arena_printf(job->arena, "%.*s", (int)(slash - source), source)
+                                           : ".";
+    return arena_printf(job->arena, "%s/%s", folder,
+                        heuristic_file_name(job->arena, source, aot_shape_at(job, 0)->kernel->name, job->target));
+}
+
+struct status aot_build(struct aot_job *job) {
+    struct heuristic heuristic = {.kernel = aot_shape_at(job, 0)->kernel->name, .target = job->target};
+    struct aot_tree tree;
+    int chosen[HEURISTIC_CONFIGS];
+    list_features(job, &heuristic);
+    list_programs(job, &heuristic);
+    struct aot_data data = make_data(job, &heuristic);
+    int count = aot_choose_configs(&data, job->goal, job->threshold, job->most, chosen);
+    if (count == 0)
+        return status_failed(job->arena, "search.none", "no config is right on any shape that isn't held out");
+    aot_grow(&data, job->goal, job->threshold, chosen, count, &tree);
+    struct status status = take_tree(job, &tree, &heuristic);
+    if (!status.ok)
+        return status;
+    struct text text = {0};
+    heuristic_print(&text, aot_shape_at(job, 0)->kernel, &heuristic);
+    const char *path = aot_heuristic_path(job);
+    status = file_save(job->arena, path, text.data, text.length);
+    text_free(&text);
+    text_printf(job->summary, "%s: %d of %d configs, %d answers\n", path, heuristic.config_count, job->list.count,
+                tree.leaf_count);
+    return status;
+}
