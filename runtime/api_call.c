@@ -5,8 +5,6 @@
 
 #include "runtime/call.h"
 
-enum { CALL_WORDS = CALL_PARAMS * (1 + IR_MAX_RANK) };
-
 // ---------------------------------------------------------------------------------------------- types
 
 _Static_assert((int)TILEC_F64 == (int)TYPE_F64 && (int)TILEC_BOOL == (int)TYPE_BOOL && (int)TILEC_NONE == (int)TYPE_NONE &&
@@ -105,9 +103,8 @@ static tilec_result tensor_words(const struct reading *reading, int index)
     return TILEC_OK;
 }
 
-// `words` has room for CALL_WORDS.
-static tilec_result read_words(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int without, tilec_report *report,
-                               uint64_t *words)
+tilec_result call_words(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int without,
+                        tilec_report *report, uint64_t *words)
 {
     tilec_result result = TILEC_OK;
     if (count != bound->param_count)
@@ -126,7 +123,7 @@ tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument 
                           void *stream, tilec_report *report)
 {
     uint64_t words[CALL_WORDS];
-    tilec_result result = read_words(bound, arguments, count, -1, report, words);
+    tilec_result result = call_words(bound, arguments, count, -1, report, words);
     return result == TILEC_OK ? call_launch(bound, words, workspace, stream, report) : result;
 }
 
@@ -143,7 +140,7 @@ tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_arg
     struct call call;
     if (index < 0 || index >= bound->param_count || bound->params[index].kind == PARAM_SCALAR)
         return report_failed(report, "usage.parameter", NULL, "kernel %s has no tensor with index %d", bound->kernel->ir->name, index);
-    tilec_result result = read_words(bound, arguments, count, index, report, words);
+    tilec_result result = call_words(bound, arguments, count, index, report, words);
     if (result == TILEC_OK) result = call_read(&call, bound, words, index, report);
     for (int d = 0; result == TILEC_OK && d < bound->params[index].rank; d++) shape[d] = call_number(&call, &bound->params[index].extents[d]);
     return result;
@@ -168,85 +165,8 @@ tilec_result tilec_workspace_size(const tilec_bound *bound, const struct tilec_a
 {
     uint64_t words[CALL_WORDS];
     *bytes = 0;
-    tilec_result result = read_words(bound, arguments, count, -1, report, words);
+    tilec_result result = call_words(bound, arguments, count, -1, report, words);
     return result == TILEC_OK ? tilec_workspace_words(bound, words, bytes, report) : result;
-}
-
-// ---------------------------------------------------------------------------------------------- the config for arguments
-
-// Data of no consequence: only rows are looked at.
-#define ELSEWHERE ((void *)(uintptr_t)TENSOR_ALIGNMENT)
-
-static bool knows_rows(const tilec_bound *bound, const struct tilec_argument *arguments)
-{
-    for (int i = 0; i < bound->rows.count; i++)
-        if (!arguments[bound->rows.items[i].param].data) return false;
-    return true;
-}
-
-static struct status resolve(struct arena *arena, const tilec_bound *bound, const struct call *call, const tilec_device *device,
-                             const char *path, struct cache_session *session, struct config **config)
-{
-    struct resolved resolved;
-    const struct resolve_request request = {
-        .kernel = bound->kernel->ir, .bindings = &call->bindings, .tensors = call->tensors, .cuda = device->kind == DEVICE_CUDA,
-        .ordinal = device->cuda ? device->cuda->ordinal : 0, .path = path, .session = session};
-    struct status status = resolve_config(arena, &request, &resolved);
-    *config = status.ok ? resolved.config : NULL;
-    return status;
-}
-
-static tilec_result look_up(const tilec_bound *bound, tilec_config *made, const struct tilec_argument *arguments, tilec_device *device,
-                            const char *path, const struct tilec_cache_options *cache, tilec_report *report)
-{
-    uint64_t words[CALL_WORDS];
-    struct call call;
-    struct cache_session session;
-    struct tilec_argument *placed = ARENA_ARRAY(made->arena, struct tilec_argument, bound->param_count + 1);
-    for (int i = 0; i < bound->param_count; i++) {
-        placed[i] = arguments[i];
-        if (placed[i].type != TILEC_NONE && !placed[i].data && bound->params[i].kind != PARAM_SCALAR) placed[i].data = ELSEWHERE;
-    }
-    tilec_result result = read_words(bound, placed, bound->param_count, CALL_PARAMS, report, words);
-    if (result == TILEC_OK) result = call_read(&call, bound, words, CALL_PARAMS, report);
-    if (result != TILEC_OK) return result;
-    struct status status = cache_session_begin(made->arena, cache, &session);
-    if (status.ok) status = resolve(made->arena, bound, &call, device, path, &session, &made->config);
-    cache_session_report(&session, report);
-    return report_status(report, &status);
-}
-
-static tilec_result choose(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
-                           const char *path, const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
-{
-    tilec_device *host = NULL;
-    tilec_bound *bound = NULL;
-    *config = NULL;
-    tilec_result result = tilec_device_open("reference", report, &host);
-    if (result == TILEC_OK) result = tilec_bind(kernel, host, NULL, report, &bound);
-    if (result == TILEC_OK && count != bound->param_count)
-        result = report_failed(report, "launch.argument", NULL, "kernel %s takes %d arguments, not %d", kernel->ir->name, bound->param_count, count);
-    if (result == TILEC_OK) result = tilec_config_default(kernel, NULL, config);
-    if (result == TILEC_OK && device->kind != DEVICE_REFERENCE && (path || knows_rows(bound, arguments))) {
-        result = look_up(bound, *config, arguments, device, path, cache, report);
-        if (result != TILEC_OK) tilec_config_free(*config), *config = NULL;
-    }
-    tilec_bound_free(bound);
-    tilec_device_free(host);
-    return result;
-}
-
-tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
-                              const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
-{
-    return choose(kernel, device, arguments, count, NULL, cache, report, config);
-}
-
-tilec_result tilec_config_dispatch(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
-                                   const char *path, const struct tilec_cache_options *cache, tilec_report *report,
-                                   tilec_config **config)
-{
-    return choose(kernel, device, arguments, count, path, cache, report, config);
 }
 
 // ---------------------------------------------------------------------------------------------- files

@@ -210,6 +210,8 @@ static void json_config(struct text *out, const tilec_run *run)
 {
     text_printf(out, ", \"config\": {\"from\": \"%s\", \"name\": ", config_origin_name(run->resolved.origin));
     json_string(out, run->resolved.label);
+    text_add(out, ", \"json\": ");
+    config_print(out, run->result.bound.kernel, run->resolved.config, false);
     text_printf(out, "}, \"compiled\": %d, \"cached\": %d", run->session.compiled, run->session.taken);
 }
 

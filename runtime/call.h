@@ -41,6 +41,7 @@ struct status device_primary(struct arena *arena, tilec_device *device, cuda_con
 // ---------------------------------------------------------------------------------------------- bound kernels (call_bind.c)
 
 enum { CALL_PARAMS = 64, CALL_DIMS = 64, CALL_WORKSPACES = 32, CALL_ARGUMENTS = 192, WORKSPACE_ALIGNMENT = 256 };
+enum { CALL_WORDS = CALL_PARAMS * (1 + IR_MAX_RANK) };
 
 // A host number that is worked out at every launch: scale * dim + offset, a constant (dim -1), or `value`, which
 // ir_evaluate_number takes.
@@ -113,6 +114,10 @@ struct call {
     struct ir_scalar scalars[CALL_PARAMS];
     struct ir_tensor tensors[CALL_PARAMS];
 };
+// Arguments as words, of which there is room for CALL_WORDS: types, ranks and strides are checked. `without` as below;
+// CALL_PARAMS: outputs may be missing.
+tilec_result call_words(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int without,
+                        tilec_report *report, uint64_t *words);
 // Reads words: dimensions, scalars and tensors, every extent checked. `without` is a parameter whose extents aren't
 // looked at, as they are asked for, or -1.
 tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64_t *words, int without, tilec_report *report);

@@ -291,6 +291,14 @@ tilec_result tilec_config_dispatch(tilec_kernel *kernel, tilec_device *device, c
                                    const char *path, const struct tilec_cache_options *cache, tilec_report *report,
                                    tilec_config **config);
 
+// A dispatch file, read for a kernel: what its key comes to for arguments, of which only shapes and scalars are looked at,
+// as text ("1024"). Calls of one value get one config, that of tilec_config_dispatch. Any number of threads may ask.
+typedef struct tilec_dispatch tilec_dispatch;
+tilec_result tilec_dispatch_load(tilec_kernel *kernel, const char *path, tilec_report *report, tilec_dispatch **dispatch);
+void tilec_dispatch_free(tilec_dispatch *dispatch);  // before its kernel
+tilec_result tilec_dispatch_value(const tilec_dispatch *dispatch, const struct tilec_argument *arguments, int count,
+                                  tilec_report *report, tilec_text *value);
+
 // ------------------------------------------------------------------------------------------------ bound kernels
 
 struct tilec_bind_options {

@@ -9,7 +9,7 @@ docs/python.md of the project has the whole of it.
 """
 
 from . import _library
-from ._config import Config
+from ._config import Config, Dispatch
 from ._errors import (
     ConfigError,
     Error,
@@ -29,6 +29,7 @@ __version__ = _library.lib.tilec_version().decode()
 __all__ = [
     "Config",
     "ConfigError",
+    "Dispatch",
     "Error",
     "InternalError",
     "Kernel",

@@ -52,3 +52,47 @@ class Config:
     def __repr__(self):
         axes = ", ".join(f"{name} {axis.get('block', '?')}" for name, axis in self._data.get("axes", {}).items())
         return f"<tilec.Config of {self._data.get('kernel', '?')}: {axes}>"
+
+
+class Dispatch:
+    """A dispatch file: several configs, and a key over a kernel's dimensions and scalars. `kernel.config = dispatch`, or
+    `kernel.with_options(config=dispatch)`: the first call with each value of the key times the configs on its data, and
+    the fastest that is right is used for this value from then on, by other processes through the cache too.
+
+    Whether the file fits a kernel shows when it is used with one.
+    """
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+
+    @classmethod
+    def load(cls, path):
+        """Of a file, as Config.load; raises if there is none."""
+        with open(path, encoding="utf-8"):
+            return cls(path)
+
+    def __eq__(self, other):
+        return os.path.abspath(self.path) == os.path.abspath(other.path) if isinstance(other, Dispatch) else NotImplemented
+
+    def __hash__(self):
+        return hash(os.path.abspath(self.path))
+
+    def __repr__(self):
+        return f"<tilec.Dispatch {self.path}>"
+
+
+_FLAGS = {"force": "force", "skip": "skip", "assert_hit": "assert_hit"}
+_TEXTS = {"dir": "folder", "kind": "kind", "heuristics": "heuristics"}
+
+
+def cache_options(given, **more):
+    """The structure for with_options(cache={…}): what isn't there is as the environment says."""
+    fields = dict(more)
+    for name, value in (given or {}).items():
+        if name in _FLAGS:
+            fields[_FLAGS[name]] = int(bool(value))
+        elif name in _TEXTS and value is not None:
+            fields[_TEXTS[name]] = os.fsencode(value)
+        elif name not in _TEXTS:
+            raise TypeError(f"cache has no '{name}'; there are {', '.join([*_TEXTS, *_FLAGS])}")
+    return c.CacheOptions(**fields)

@@ -11,7 +11,7 @@ import warnings
 from ctypes import byref
 
 from . import _library as c
-from ._errors import MissingError
+from ._errors import ConfigError, MissingError
 
 _ending = False
 
@@ -99,11 +99,11 @@ def device(name):
         return _devices[name]
 
 
-def bind(kernel, name, config, checked):
+def bind(kernel, name, config, checked, cache):
     """A bound kernel. Without a C compiler the CPU target is the evaluator, with one warning."""
     global _warned
     try:
-        return _bind(kernel, name, config, checked)
+        return _bind(kernel, name, config, checked, cache)
     except MissingError as error:
         if error.code != "missing.compiler":
             raise
@@ -115,12 +115,12 @@ def bind(kernel, name, config, checked):
                 SlowWarning,
                 stacklevel=6,
             )
-        return _bind(kernel, "reference", None, checked)
+        return _bind(kernel, "reference", None, checked, cache)
 
 
-def _bind(kernel, name, config, checked):
+def _bind(kernel, name, config, checked, cache):
     opened = device(name)
-    options = c.BindOptions(config=config.value if config else None, checked=checked)
+    options = c.BindOptions(config=config.value if config else None, checked=checked, cache=cache)
     made = c.make("tilec_bind", kernel.value, opened.value, byref(options), c.REPORT)
     return Handle(made, "tilec_bound_free", kernel, opened)
 
@@ -133,15 +133,62 @@ def parse_config(kernel, text):
     return Handle(c.make("tilec_config_parse", kernel.value, data, len(data), c.REPORT), "tilec_config_free", kernel)
 
 
-def config_for(kernel, name, arguments):
-    """The best known config of the cache, else the default. Without a C compiler none is needed."""
+def config_for(kernel, name, arguments, cache):
+    """The best known config of the cache, else a heuristic's, else the default. Without a C compiler none is needed."""
     try:
-        made = c.make("tilec_config_for", kernel.value, device(name).value, arguments, len(arguments), None, c.REPORT)
+        made = c.make(
+            "tilec_config_for",
+            kernel.value,
+            device(name).value,
+            arguments,
+            len(arguments),
+            byref(cache),
+            c.REPORT,
+        )
     except MissingError as error:
         if error.code != "missing.compiler":
             raise
         return None
     return Handle(made, "tilec_config_free", kernel)
+
+
+def config_dispatch(kernel, name, arguments, path, cache):
+    """The config of a dispatch file; None where the value of its key wasn't timed yet."""
+    try:
+        made = c.make(
+            "tilec_config_dispatch",
+            kernel.value,
+            device(name).value,
+            arguments,
+            len(arguments),
+            path,
+            byref(cache),
+            c.REPORT,
+        )
+    except ConfigError as error:
+        if error.code != "search.untimed":
+            raise
+        return None
+    return Handle(made, "tilec_config_free", kernel)
+
+
+def dispatch(kernel, path):
+    return Handle(c.make("tilec_dispatch_load", kernel.value, path, c.REPORT), "tilec_dispatch_free", kernel)
+
+
+def dispatch_value(handle, arguments):
+    text = c.Text()
+    c.call("tilec_dispatch_value", handle.value, arguments, len(arguments), c.REPORT, byref(text))
+    return c.take(text)
+
+
+def heuristic(kernel, target, cache):
+    made = c.make("tilec_heuristic_find", kernel.value, target.encode(), byref(cache), c.REPORT)
+    return Handle(made, "tilec_heuristic_free", kernel)
+
+
+def heuristic_config(found, kernel, index):
+    return Handle(c.make("tilec_heuristic_config", found.value, index, c.REPORT), "tilec_config_free", kernel)
 
 
 def config_text(handle, minimal=False):

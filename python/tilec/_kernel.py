@@ -4,12 +4,13 @@
 import ctypes
 import inspect
 import json
+import os
 import threading
 from ctypes import byref
 
-from . import _arrays, _fast, _handles, _library as c, _tune
+from . import _arrays, _fast, _handles, _library as c, _ship, _tune
 from ._arguments import Arguments
-from ._config import Config
+from ._config import Config, Dispatch, cache_options
 from ._errors import refused
 
 
@@ -47,7 +48,7 @@ class Kernel:
         self.name = about["name"]
         self._inputs = [i for i, p in enumerate(self._params) if p["kind"] != "out"]
         self._outputs = [i for i, p in enumerate(self._params) if p["kind"] == "out"]
-        self._config, self._dynamic, self._static, self._checked = None, (), (), False
+        self._config, self._dynamic, self._static, self._checked, self._cache = None, (), (), False, None
         self._lock = threading.RLock()
         self._process = _handles.process()
         self._rows = None  # _nested.rows of it
@@ -56,7 +57,8 @@ class Kernel:
         self.__signature__ = self._make_signature()
 
     def _forget(self):
-        self._entries = {}  # (device, types) -> extents that are compiled in -> entry
+        self._entries = {}  # (device, types) -> extents that are compiled in, value of the dispatch key -> entry
+        self._keys = {}  # (device, types) -> extents -> the dispatch file, read for this kernel
         self._inner = {}  # (device, types) -> where those extents stand: (parameter, position)
         self._last = None  # entry of the last call that came the long way
         self._fast = self._call
@@ -88,8 +90,8 @@ class Kernel:
 
     @property
     def config(self):
-        """The config for all calls, or None: what `autotune` found, else the best known one of the cache, else the
-        default. May be set."""
+        """The config for all calls, or a Dispatch, or None: what `autotune` found, else the best known one of the cache,
+        else a heuristic file's, else the default. May be set."""
         return self._config
 
     @config.setter
@@ -98,15 +100,18 @@ class Kernel:
             self._config = config
             self._forget()
 
-    def with_options(self, *, config=None, dynamic=(), static=(), checked=False):
-        """The same kernel with other options: a config; dimensions to leave open or to compile in; asserts and index
-        checks."""
+    def with_options(self, *, config=None, dynamic=(), static=(), checked=False, cache=None):
+        """The same kernel with other options: a config, or a Dispatch; dimensions to leave open or to compile in; asserts
+        and index checks; how the cache and heuristic files are used, in place of what the environment says: "dir",
+        "kind" ("local", "strict", "aot"), "heuristics" (a folder), "force", "skip", "assert_hit"."""
+        cache_options(cache)
         other = type(self)(self._program, self._about, self._path)
-        other._config, other._dynamic, other._static, other._checked = (
+        other._config, other._dynamic, other._static, other._checked, other._cache = (
             config or self._config,
             tuple(dynamic),
             tuple(static),
             checked,
+            self._cache if cache is None else dict(cache),
         )
         return other
 
@@ -224,13 +229,26 @@ class Kernel:
     def _extents(self, family, tensors):
         return _extents(self._inner[family], tensors)
 
+    def _key(self, family, inputs, tensors):
+        """What calls with the same entry have in common, or None if it isn't known yet."""
+        if family not in self._inner:
+            return None
+        extents = self._extents(family, tensors)
+        if not isinstance(self._config, Dispatch):
+            return extents
+        read = self._keys[family].get(extents)
+        return read and (*extents, self._dispatch_value(read, inputs, tensors))
+
+    def _dispatch_value(self, read, inputs, tensors):
+        arguments = Arguments(len(self._params))
+        arguments.set_inputs(self._inputs, self._params, inputs, tensors)
+        return _handles.dispatch_value(read, arguments.array)
+
     def _entry(self, library, device, inputs, tensors):
-        """The bound kernel for these types and inner extents."""
+        """The bound kernel for these types and inner extents, and this value of the dispatch key."""
         family = (device, self._types(tensors))
         with self._lock:
-            entry = None
-            if family in self._inner:
-                entry = self._entries[family].get(self._extents(family, tensors))
+            entry = self._entries.get(family, {}).get(self._key(family, inputs, tensors))
             if entry is None:
                 entry = self._new_entry(library, family, inputs, tensors)
             self._last = entry
@@ -252,13 +270,18 @@ class Kernel:
         places = [(d["parameter"], d["position"]) for d in about["dimensions"] if "value" in d and "parameter" in d]
         inner = tuple(place for place in places if place[0] in tensors)
         extents = _extents(inner, tensors)
-        config = self._choose_config(kernel, about, library, (*family, extents), arguments, tensors)
-        bound = _handles.bind(kernel, device, config, self._checked)
-        entry = _Entry(about, kernel, bound, config, device)
-        if isinstance(library, _arrays.Torch):
-            entry.fast = _fast.make(about, library, device, bound, entry.workspaces, self._call)
-        self._entries.setdefault(family, {})[extents] = entry
         self._inner[family] = inner
+        if isinstance(self._config, Dispatch):
+            read = self._keys.setdefault(family, {}).get(extents) or _handles.dispatch(kernel, os.fsencode(self._config.path))
+            self._keys[family][extents] = read
+            config = self._dispatched(kernel, library, device, inputs, tensors)
+        else:
+            config = self._choose_config(kernel, about, library, (*family, extents), arguments, tensors)
+        bound = _handles.bind(kernel, device, config, self._checked, cache_options(self._cache))
+        entry = _Entry(about, kernel, bound, config, device)
+        if isinstance(library, _arrays.Torch) and not isinstance(self._config, Dispatch):
+            entry.fast = _fast.make(about, library, device, bound, entry.workspaces, self._call)
+        self._entries.setdefault(family, {})[self._key(family, inputs, tensors)] = entry
         return entry
 
     def _choose_config(self, kernel, about, library, key, arguments, tensors):
@@ -274,7 +297,16 @@ class Kernel:
                 arguments.set_tensor(index, tensor, _arrays.library_of(held[-1]).look(held[-1]).address)
             else:
                 arguments.set_tensor(index, tensor, 0)
-        return _handles.config_for(kernel, key[0], arguments.array)
+        return _handles.config_for(kernel, key[0], arguments.array, cache_options(self._cache))
+
+    def _dispatched(self, kernel, library, device, inputs, tensors):
+        """What the dispatch file has for the value of its key; timed on these arguments if nobody has yet."""
+        path, arguments = os.fsencode(self._config.path), Arguments(len(self._params))
+        arguments.set_inputs(self._inputs, self._params, inputs, tensors)
+        found = _handles.config_dispatch(kernel, device, arguments.array, path, cache_options(self._cache))
+        if found is None:
+            found = _handles.parse_config(kernel, _tune.time(self, library, device, inputs, tensors, path))
+        return found
 
     # -------------------------------------------------------------------------------- launching
 
@@ -327,7 +359,7 @@ class Kernel:
         """
         kernel = self._specialized(types, dims)
         last = self._last if self._last is not None and kernel is self._last.kernel else None
-        config = config or self._config
+        config = config or (self._config if isinstance(self._config, Config) else None)
         handle = _handles.parse_config(kernel, config.json()) if config else last.config if last else None
         on_cuda = last is not None and last.device != "cpu"
         target = target or (
@@ -357,7 +389,38 @@ class Kernel:
 
     def space(self, *, types=None, dims=None):
         """The knobs and their choices, as data."""
-        return json.loads(c.take(c.lib.tilec_config_space(self._specialized(types, dims).value)))
+        kernel = self._specialized(types, dims)  # lives until the call is over
+        return json.loads(c.take(c.lib.tilec_config_space(kernel.value)))
+
+    def hash(self, *, types=None):
+        """64 hexadecimal digits that stand for the checked program under its types: heuristic files are for one."""
+        kernel = self._specialized(types)
+        return c.take(c.lib.tilec_kernel_hash(kernel.value))
+
+    def heuristic(self, dims, *, longest=None, types=None, target=None):
+        """What the heuristic file that is used for a target says of a shape: its path, the rule, the Config; or None
+        where there is no file.
+
+        dims: a value for each dimension. longest: points of the longest row, where that is known. target: "sm_90",
+        "cpu"; otherwise that of the last call's device, else "cpu".
+        """
+        kernel = self._specialized(types)
+        names = [dimension["name"] for dimension in _handles.about_kernel(kernel)["dimensions"]]
+        if set(names) != set(dims):
+            raise TypeError(f"{self.name} has the dimensions {', '.join(names)}; dims gives {', '.join(dims) or 'none'}")
+        if target is None:
+            target = (
+                c.lib.tilec_device_target(_handles.device(self._last.device).value).decode() if self._last else "cpu"
+            )
+        found = _handles.heuristic(kernel, target, cache_options(self._cache))
+        path = c.lib.tilec_heuristic_path(found.value)
+        if path is None:
+            return None
+        values = (ctypes.c_int64 * max(len(names), 1))(*[dims[name] for name in names])
+        shape = found.value, values, -1 if longest is None else longest
+        rule = c.take(c.lib.tilec_heuristic_rule(*shape))
+        config = _handles.heuristic_config(found, kernel, c.lib.tilec_heuristic_choose(*shape))
+        return os.fsdecode(path), rule, Config(_handles.config_text(config), kernel)
 
     # -------------------------------------------------------------------------------- tuning
 
@@ -394,6 +457,51 @@ class Kernel:
             entry = self._entry(library, family[0], inputs, tensors)
             extents = self._extents(family, tensors)
             self._tuned[(*family, extents)] = config = Config(text, entry.kernel)
-            self._entries[family].pop(extents)
+            self._entries[family].pop(self._key(family, inputs, tensors))
             self._fast = self._call
             return config
+
+    # -------------------------------------------------------------------------------- ahead of time
+
+    def aot(
+        self,
+        shapes,
+        *,
+        device="cuda",
+        arguments=None,
+        dims=None,
+        types=None,
+        folder="aot",
+        out=None,
+        arch=None,
+        phase=None,
+        goal=None,
+        threshold=None,
+        max_configs=None,
+        list=False,
+        note=None,
+        effort=None,
+        budget=None,
+        count=None,
+        from_cache=None,
+        shard=None,
+    ):
+        """`tilec aot`: searches and measures configs for many shapes and writes the heuristic file that chooses among the
+        fewest of them; returns what it says at the end.
+
+        shapes: the path of a list, or the list. arguments: {"x": "randn"}, as on the command line, for all shapes; so
+        are dims and types. note: called with a line for each step. The other words are those of the command line.
+        """
+        search = {"effort": effort, "budget": budget, "count": count, "from_cache": from_cache, "shard": shard}
+        more = {"goal": goal, "threshold": threshold, "max_configs": max_configs, "list": int(list)}
+        return _ship.aot(
+            self, shapes, device, arguments, dims, types, folder, note, search, self._cache, out=out, arch=arch, phase=phase, **more
+        )
+
+    def bundle(self, folder, *, architectures=("sm_90",), name=None, config=None, heuristics=None, types=None, dims=None):
+        """`tilec bundle`: the kernel as a C header and source with its code inside; returns their paths.
+
+        Without `config` and `heuristics` (a path) the heuristic file that is found, else the default config. Dimensions
+        of `dims` are compiled in.
+        """
+        return _ship.bundle(self, folder, architectures, name, config, heuristics, types, dims, self._cache)

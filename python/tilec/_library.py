@@ -166,6 +166,36 @@ class TuneOptions(Structure):
     ]
 
 
+NOTE = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
+
+
+class AotOptions(Structure):
+    _fields_ = [
+        ("tune", TuneOptions),
+        ("shapes", c_char_p),
+        ("folder", c_char_p),
+        ("out", c_char_p),
+        ("arch", c_char_p),
+        ("phase", c_char_p),
+        ("goal", c_char_p),
+        ("threshold", c_double),
+        ("max_configs", c_int),
+        ("list", c_int),
+        ("note", NOTE),
+    ]
+
+
+class BundleOptions(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("architecture_count", c_int),
+        ("architectures", TEXTS),
+        ("config", c_void_p),
+        ("heuristic", c_char_p),
+        ("cache", CacheOptions),
+    ]
+
+
 # ------------------------------------------------------------------------------------------------ functions
 
 # name: (result, arguments); R is the tilec_result that `call` turns into an exception, with the report put in its
@@ -191,6 +221,7 @@ FUNCTIONS = {
         [c_void_p, c_char_p, POINTER(Argument), c_int, POINTER(Specialization), c_void_p, POINTER(c_void_p)],
     ),
     "tilec_kernel_free": (None, [c_void_p]),
+    "tilec_kernel_hash": (Text, [c_void_p]),
     "tilec_kernel_json": (Text, [c_void_p]),
     "tilec_kernel_emit": (R, [c_void_p, c_void_p, POINTER(EmitOptions), c_void_p, POINTER(Text)]),
     "tilec_config_default": (R, [c_void_p, c_void_p, POINTER(c_void_p)]),
@@ -199,6 +230,13 @@ FUNCTIONS = {
         R,
         [c_void_p, c_void_p, POINTER(Argument), c_int, POINTER(CacheOptions), c_void_p, POINTER(c_void_p)],
     ),
+    "tilec_config_dispatch": (
+        R,
+        [c_void_p, c_void_p, POINTER(Argument), c_int, c_char_p, POINTER(CacheOptions), c_void_p, POINTER(c_void_p)],
+    ),
+    "tilec_dispatch_load": (R, [c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
+    "tilec_dispatch_free": (None, [c_void_p]),
+    "tilec_dispatch_value": (R, [c_void_p, POINTER(Argument), c_int, c_void_p, POINTER(Text)]),
     "tilec_config_parse": (R, [c_void_p, c_char_p, c_size_t, c_void_p, POINTER(c_void_p)]),
     "tilec_config_free": (None, [c_void_p]),
     "tilec_config_json": (Text, [c_void_p, c_int]),
@@ -215,10 +253,21 @@ FUNCTIONS = {
     "tilec_launch": (R, [c_void_p, POINTER(Argument), c_int, c_void_p, c_void_p, c_void_p]),
     "tilec_launch_words": (R, [c_void_p, c_char_p]),
     "tilec_argument_save": (R, [POINTER(Argument), c_char_p, c_void_p]),
+    "tilec_run_kernel": (R, [c_void_p, POINTER(RunOptions), c_void_p, POINTER(c_void_p)]),
+    "tilec_run_free": (None, [c_void_p]),
+    "tilec_run_json": (Text, [c_void_p]),
+    "tilec_heuristic_find": (R, [c_void_p, c_char_p, POINTER(CacheOptions), c_void_p, POINTER(c_void_p)]),
+    "tilec_heuristic_free": (None, [c_void_p]),
+    "tilec_heuristic_path": (c_char_p, [c_void_p]),
+    "tilec_heuristic_choose": (c_int, [c_void_p, POINTER(c_int64), c_int64]),
+    "tilec_heuristic_rule": (Text, [c_void_p, POINTER(c_int64), c_int64]),
+    "tilec_heuristic_config": (R, [c_void_p, c_int, c_void_p, POINTER(c_void_p)]),
     "tilec_tune_kernel": (R, [c_void_p, POINTER(TuneOptions), c_void_p, POINTER(c_void_p)]),
     "tilec_tune_free": (None, [c_void_p]),
     "tilec_tune_config": (Text, [c_void_p, c_int]),
     "tilec_tune_summary": (c_char_p, [c_void_p]),
+    "tilec_aot": (R, [c_void_p, POINTER(AotOptions), c_void_p, POINTER(Text)]),
+    "tilec_bundle": (R, [c_void_p, POINTER(BundleOptions), c_void_p, POINTER(Text), POINTER(Text)]),
     "tilec_file_save": (R, [c_char_p, c_void_p, c_size_t, c_void_p]),
     "tilec_explain": (c_char_p, [c_char_p]),
 }

@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import json
 import math
 import os
 import signal
@@ -12,7 +13,7 @@ from ctypes import byref
 
 from . import _arrays, _library as c
 from ._arguments import Arguments
-from ._config import Config
+from ._config import Config, cache_options
 from ._errors import ConfigError, TuneInterrupted
 
 
@@ -78,9 +79,9 @@ class _Watch:
                 signal.signal(signal.SIGINT, before)
 
 
-def _options(kernel, device, words, types, cache, count, watch):
+def _run_options(kernel, device, words, types, cache, **more):
     counts, texts = zip(*[c.texts(items) for items in (words, types, kernel._static, kernel._dynamic)])
-    run = c.RunOptions(
+    return c.RunOptions(
         kernel=kernel.name.encode(),
         argument_count=counts[0],
         arguments=texts[0],
@@ -93,8 +94,8 @@ def _options(kernel, device, words, types, cache, count, watch):
         device=device.encode(),
         checked=kernel._checked,
         cache=cache,
+        **more,
     )
-    return c.TuneOptions(run=run, count=count or 0, progress=watch.told, stopped=watch.stopped)
 
 
 def _run(kernel, options, watch):
@@ -119,9 +120,28 @@ def _run(kernel, options, watch):
 def tune(kernel, library, device, inputs, tensors, effort, budget, count, force, progress):
     """Searches; the best config as text."""
     watch = _Watch(progress)
-    cache = c.CacheOptions(
-        effort=effort.encode(), budget=None if budget is None else f"{budget:g}".encode(), force=force
-    )
+    more = {"effort": effort.encode(), "budget": None if budget is None else f"{budget:g}".encode()}
+    cache = cache_options({**(kernel._cache or {}), **({"force": True} if force else {})}, **more)
     with tempfile.TemporaryDirectory(prefix="tilec-") as folder:
         words, types = _save(kernel, folder, library, inputs, tensors)
-        return _run(kernel, _options(kernel, device, words, types, cache, count, watch), watch)
+        run = _run_options(kernel, device, words, types, cache)
+        options = c.TuneOptions(run=run, count=count or 0, progress=watch.told, stopped=watch.stopped)
+        return _run(kernel, options, watch)
+
+
+def time(kernel, library, device, inputs, tensors, path):
+    """Times the configs of a dispatch file on these arguments; the fastest as text. Ctrl-C is as in `tune`."""
+    watch, made = _Watch(None), ctypes.c_void_p()
+    with tempfile.TemporaryDirectory(prefix="tilec-") as folder, c.Report() as report:
+        words, types = _save(kernel, folder, library, inputs, tensors)
+        search = c.TuneOptions(stopped=watch.stopped)
+        search_address = ctypes.cast(ctypes.pointer(search), ctypes.c_void_p)
+        options = _run_options(kernel, device, words, types, cache_options(kernel._cache), config=path, search=search_address)
+        with watch.interrupts():
+            result = c.lib.tilec_run_kernel(kernel._program.value, byref(options), report.handle, byref(made))
+        text = c.take(c.lib.tilec_run_json(made)) if made else ""
+        c.lib.tilec_run_free(made)
+        if watch.interrupted or result == c.INTERRUPTED:
+            raise TuneInterrupted(None)
+        report.check(result)
+    return json.dumps(json.loads(text)["config"]["json"])

@@ -204,6 +204,23 @@ static bool write_dispatch(const char *path, const char *key)
     return fclose(file) == 0;
 }
 
+// What calls are told apart by: of shapes alone, so data may be anywhere.
+static void check_values(struct unit *unit, const struct session *session, struct sums *sums, const char *path)
+{
+    tilec_dispatch *dispatch = NULL;
+    tilec_text value = {0};
+    CHECK_NUMBER(unit, tilec_dispatch_load(session->kernel, "/nonexistent", session->report, &dispatch), TILEC_USAGE);
+    CHECK(unit, !dispatch && write_dispatch(path, "100 * next_pow2(B) + M"));
+    CHECK_NUMBER(unit, tilec_dispatch_load(session->kernel, path, session->report, &dispatch), TILEC_OK);
+    CHECK_NUMBER(unit, tilec_dispatch_value(dispatch, sums->arguments, 3, session->report, &value), TILEC_OK);
+    CHECK(unit, value.data && strcmp(value.data, "402") == 0);
+    tilec_text_free(&value);
+    CHECK_NUMBER(unit, tilec_dispatch_value(dispatch, sums->arguments, 1, session->report, &value), TILEC_LAUNCH);
+    CHECK(unit, !value.data);
+    tilec_dispatch_free(dispatch);
+    tilec_dispatch_free(NULL);
+}
+
 // A value of the key has to be timed once; from then on its config is known to whoever shares the cache.
 static void configs_by_a_key(struct unit *unit)
 {
@@ -226,6 +243,7 @@ static void configs_by_a_key(struct unit *unit)
     CHECK_NUMBER(unit, tilec_config_dispatch(session.kernel, session.device, sums.arguments, 3, path, NULL, session.report, &config), TILEC_OK);
     CHECK(unit, config);
     tilec_config_free(config);
+    check_values(unit, &session, &sums, path);
     CHECK(unit, write_dispatch(path, "next_pow2(Q)"));
     CHECK_NUMBER(unit, tilec_config_dispatch(session.kernel, session.device, sums.arguments, 3, path, NULL, session.report, &config), TILEC_WRONG);
     session_end(&session);
