@@ -43,11 +43,12 @@ static bool is_scalar_name(const struct ir_kernel *kernel, const char *name)
     return false;
 }
 
-static bool asks_longest(const struct bundle *bundle)
+// There whether this tree asks for it or not: callers stay as they are when another heuristic is bundled.
+static bool has_longest(struct arena *arena, const struct ir_kernel *kernel, const struct heuristic *heuristic)
 {
-    for (int i = 0; bundle->heuristic && i < bundle->heuristic->feature_count; i++)
-        if (bundle->heuristic->features[i].kind == FEATURE_LONGEST) return true;
-    return false;
+    for (int i = 0; heuristic && i < heuristic->feature_count; i++)
+        if (heuristic->features[i].kind == FEATURE_LONGEST) return true;
+    return rows_find(arena, kernel).count > 0;
 }
 
 // ---------------------------------------------------------------------------------------------- the header
@@ -94,7 +95,8 @@ static void write_members(struct writer *writer)
         if (dim->is_static) text_printf(out, "  // %lld, compiled in", (long long)dim->value);
         text_add(out, "\n");
     }
-    if (asks_longest(writer->bundle)) text_add(out, "    int64_t longest;  // points of the longest row; -1: not known\n");
+    if (has_longest(writer->arena, kernel, writer->bundle->heuristic))
+        text_add(out, "    int64_t longest;  // points of the longest row, for the choice among configs; 0: not known\n");
     text_printf(out, "    // Device memory for the time of a launch, at a multiple of 256; see %s_workspace_size.\n"
                      "    void *workspace;\n    int64_t workspace_bytes;\n", writer->bundle->name);
 }
@@ -396,7 +398,7 @@ static const char *feature_text(struct writer *writer, const struct heuristic_fe
         return arena_printf(arena, "bundle_over(args->%s, args->%s)", bundle_name(arena, kernel->dims[feature->index].name),
                             bundle_name(arena, kernel->dims[feature->divisor].name));
     case FEATURE_BYTES: return arena_printf(arena, "%d.0", ir_type_bytes(kernel->generic_types[feature->index]));
-    case FEATURE_LONGEST: return "(args->longest < 0 ? (double)INT64_MAX : (double)args->longest)";
+    case FEATURE_LONGEST: return "(args->longest <= 0 ? (double)INT64_MAX : (double)args->longest)";
     }
     return "0.0";
 }
