@@ -17,6 +17,7 @@ struct tilec_cache_options cache_options(const struct arguments *arguments)
         .effort = option_value(arguments, OPTION_EFFORT),
         .budget = option_value(arguments, OPTION_BUDGET),
         .heuristics = option_value(arguments, OPTION_HEURISTIC_DIR),
+        .remote = option_value(arguments, OPTION_REMOTE_CACHE),
     };
 }
 
@@ -36,6 +37,14 @@ static void print_day(int64_t seconds)
     printf("%s", day);
 }
 
+// Not among what programs read.
+static void tell_remote(tilec_cache *cache)
+{
+    if (!*tilec_cache_remote(cache)) return;
+    const char *trouble = tilec_cache_remote_trouble(cache);
+    fprintf(stderr, "remote cache: %s, %s\n", tilec_cache_remote(cache), trouble ? trouble : "it answers");
+}
+
 static tilec_result cache_list(const struct arguments *arguments, tilec_cache *cache, tilec_report *report)
 {
     int64_t bytes = 0;
@@ -51,6 +60,8 @@ static tilec_result cache_list(const struct arguments *arguments, tilec_cache *c
     }
     printf("%d config%s and %d binar%s, %.1f MB, in %s\n", count, count == 1 ? "" : "s", binaries, binaries == 1 ? "y" : "ies",
            (double)bytes / 1e6, tilec_cache_path(cache));
+    fflush(stdout);
+    tell_remote(cache);
     return TILEC_OK;
 }
 
@@ -80,9 +91,21 @@ static tilec_result cache_clear(const struct arguments *arguments, tilec_cache *
 static tilec_result cache_path(const struct arguments *arguments, tilec_cache *cache, tilec_report *report)
 {
     (void)report;
-    if (!has_option(arguments, OPTION_JSON)) return printf("%s\n", tilec_cache_path(cache)), TILEC_OK;
+    if (!has_option(arguments, OPTION_JSON)) {
+        printf("%s\n", tilec_cache_path(cache));
+        fflush(stdout);
+        return tell_remote(cache), TILEC_OK;
+    }
     printf("{\"path\": ");
     print_json_string(tilec_cache_path(cache));
+    if (*tilec_cache_remote(cache)) {
+        const char *trouble = tilec_cache_remote_trouble(cache);
+        printf(", \"remote\": {\"address\": ");
+        print_json_string(tilec_cache_remote(cache));
+        printf(", \"answers\": %s", trouble ? "false, \"trouble\": " : "true");
+        if (trouble) print_json_string(trouble);
+        printf("}");
+    }
     printf("}\n");
     return TILEC_OK;
 }

@@ -10,7 +10,8 @@
 
 #define SPECIALIZATION OPTION_KERNEL, OPTION_TYPE, OPTION_DIM, OPTION_STATIC, OPTION_DYNAMIC, OPTION_WITHOUT
 #define LOWERING OPTION_ARCH, OPTION_CONFIG, OPTION_CHECKED, OPTION_INDEX64, OPTION_UNALIGNED
-#define CACHE OPTION_CACHE_DIR, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT
+#define CACHE OPTION_CACHE_DIR, OPTION_REMOTE_CACHE, OPTION_HEURISTIC_DIR, OPTION_AUTOTUNE_CACHE, OPTION_FORCE_AUTOTUNE, \
+    OPTION_SKIP_CACHE, OPTION_ASSERT_CACHE_HIT
 #define ALWAYS OPTION_COLOUR, OPTION_HELP, OPTION_END
 
 const struct command commands[] = {
@@ -90,7 +91,7 @@ const struct command commands[] = {
      "tilec compile examples/jagged_mean.tile --ptx -o mean.ptx"},
     {"bundle", command_bundle, "FILE", 1, 1, NULL,
      {SPECIALIZATION, OPTION_ARCH, OPTION_CONFIG, OPTION_HEURISTICS, OPTION_HEURISTIC_DIR, OPTION_NAME, OPTION_OUTPUT, OPTION_CACHE_DIR,
-      OPTION_SKIP_CACHE, ALWAYS},
+      OPTION_REMOTE_CACHE, OPTION_SKIP_CACHE, ALWAYS},
      "write a kernel as a C header and source, with its code for several architectures inside",
      "The source is C99, needs libcuda alone, and launches on a stream. It holds a cubin for each --arch (repeated, or with\n"
      "commas) and config, PTX for newer devices, and the choice among the configs of a heuristic file. -o is a folder. Needs\n"
@@ -108,7 +109,7 @@ const struct command commands[] = {
      "tilec config default examples/jagged_mean.tile --dim M=256 --rows 1024 --mean-length 800 --max-length 131072\n"
      "tilec config random examples/jagged_sum.tile --kernel jagged_sum --seed 7 --count 100\n"
      "tilec config check examples/jagged_mean.tile --config best.json --minimal -o best.json"},
-    {"cache", command_cache, "ACTION [KEY]", 1, 2, "list show clear path", {OPTION_CACHE_DIR, OPTION_JSON, ALWAYS},
+    {"cache", command_cache, "ACTION [KEY]", 1, 2, "list show clear path", {OPTION_CACHE_DIR, OPTION_REMOTE_CACHE, OPTION_JSON, ALWAYS},
      "look at the cache of best configs and binaries, or clear it",
      "list: the best known configs. show: one of them, whose KEY begins so, with all that it depends on. clear: removes one,\n"
      "or everything. path: the folder.",

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "runtime/config_cache.h"
+#include "runtime/remote.h"
 #include "runtime/runtime.h"
 
 struct tilec_cache {
@@ -86,6 +87,17 @@ const char *tilec_cache_path(const tilec_cache *cache)
     return cache->session.settings.folder ? cache->session.settings.folder : "";
 }
 
+const char *tilec_cache_remote(const tilec_cache *cache)
+{
+    return cache->session.settings.remote ? cache->session.settings.remote->shown : "";
+}
+
+const char *tilec_cache_remote_trouble(tilec_cache *cache)
+{
+    const struct remote_address *address = cache->session.settings.remote;
+    return address ? remote_trouble(cache->arena, address) : NULL;
+}
+
 int tilec_cache_count(const tilec_cache *cache)
 {
     return cache->count;
@@ -136,6 +148,9 @@ tilec_text tilec_cache_json(const tilec_cache *cache)
     struct text out = {0};
     text_add(&out, "{\"path\": ");
     json_string(&out, tilec_cache_path(cache));
+    text_add(&out, ", \"remote\": ");
+    if (*tilec_cache_remote(cache)) json_string(&out, tilec_cache_remote(cache));
+    else text_add(&out, "null");
     text_printf(&out, ", \"binaries\": {\"count\": %d, \"bytes\": %lld}, \"configs\": [", cache->binaries, (long long)cache->binary_bytes);
     for (int i = 0; i < cache->count; i++) {
         text_printf(&out, "%s\n{\"hash\": \"%s\", \"bytes\": %lld, \"entry\": ", i ? "," : "", cache->entries[i].key.hash.hex,

@@ -110,7 +110,7 @@ struct status cpu_launch(struct arena *arena, const struct cpu_object *object, c
 
 // ---------------------------------------------------------------------------------------------- the cache (cache.c)
 
-enum { CACHE_KEY_BYTES = 64 };  // hexadecimal digits of SHA-256
+enum { CACHE_KEY_BYTES = 64, CACHE_TRAILER_BYTES = 192 };  // hexadecimal digits of SHA-256; behind an entry's payload
 struct cache_key {
     char hex[CACHE_KEY_BYTES + 1];
 };
@@ -143,6 +143,10 @@ bool cache_read(const struct cache *cache, const struct cache_key *key, struct t
 // Stores an entry (0600): temporary file, fsync, rename. False, with a warning, if it couldn't, which costs only time.
 // Now and then the entries used least recently are removed, until those left are within the limit.
 bool cache_store(const struct cache *cache, const struct cache_key *key, const void *data, size_t length);
+// What stands behind an entry's payload: key, length, SHA-256. And whether a payload with its trailer is whole and of
+// this key.
+void cache_write_trailer(char trailer[CACHE_TRAILER_BYTES], const struct cache_key *key, const void *data, size_t length);
+bool cache_is_whole(const char *data, size_t length, const struct cache_key *key);
 // Removes what is over the limit, and temporary files that were left by a process that ended (cache_sweep.c). The entry
 // of `keep` stays.
 void cache_sweep(const struct cache *cache, const struct cache_key *keep);

@@ -19,7 +19,7 @@
 #include "runtime/config_cache.h"
 #include "runtime/runtime.h"
 
-enum { DIGEST_BYTES = 32, TRAILER_BYTES = 192, ENTRY_LIMIT = 1 << 28 };
+enum { DIGEST_BYTES = 32, TRAILER_BYTES = CACHE_TRAILER_BYTES, ENTRY_LIMIT = 1 << 28 };
 
 // ---------------------------------------------------------------------------------------------- hashing
 
@@ -120,7 +120,7 @@ void cache_close(struct cache *cache)
 
 // ---------------------------------------------------------------------------------------------- entries
 
-static void write_trailer(char trailer[TRAILER_BYTES], const struct cache_key *key, const void *data, size_t length)
+void cache_write_trailer(char trailer[TRAILER_BYTES], const struct cache_key *key, const void *data, size_t length)
 {
     struct cache_key sum = cache_hash(&(struct cache_part){data, length}, 1);
     char line[TRAILER_BYTES + 1];
@@ -140,11 +140,11 @@ static bool read_exactly(int file, char *data, size_t length)
     return true;
 }
 
-static bool is_whole(const char *data, size_t length, const struct cache_key *key)
+bool cache_is_whole(const char *data, size_t length, const struct cache_key *key)
 {
     if (length < TRAILER_BYTES) return false;
     char trailer[TRAILER_BYTES];
-    write_trailer(trailer, key, data, length - TRAILER_BYTES);
+    cache_write_trailer(trailer, key, data, length - TRAILER_BYTES);
     return memcmp(trailer, data + length - TRAILER_BYTES, TRAILER_BYTES) == 0;
 }
 
@@ -168,7 +168,7 @@ static const char *read_entry(int file, const struct cache_key *key, struct text
     size_t length = (size_t)about.st_size;
     char *data = malloc(length);
     const char *wrong = !data ? "is larger than the memory" : !read_exactly(file, data, length) ? "can't be read" : NULL;
-    if (!wrong && !is_whole(data, length, key)) wrong = "is damaged or foreign";
+    if (!wrong && !cache_is_whole(data, length, key)) wrong = "is damaged or foreign";
     if (!wrong && payload) text_add_bytes(payload, data, length - TRAILER_BYTES);
     if (!wrong) touch(file, &about);
     free(data);
@@ -212,7 +212,7 @@ static bool store_entry(const struct cache *cache, const struct cache_key *key, 
     snprintf(name, sizeof name, "%s.%016llx", key->hex, (unsigned long long)random);
     int file = openat(cache->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) return false;
-    write_trailer(trailer, key, data, length);
+    cache_write_trailer(trailer, key, data, length);
     bool ok = write_exactly(file, data, length) && write_exactly(file, trailer, TRAILER_BYTES) && fsync(file) == 0;
     ok = close(file) == 0 && ok;
     ok = ok && replace(cache->folder, name, key->hex);

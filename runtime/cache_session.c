@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/config_cache.h"
+#include "runtime/remote.h"
 #include "runtime/runtime.h"
 
 static const int64_t usual_limit = (int64_t)2 << 30;
@@ -55,7 +56,7 @@ static bool read_switch(struct reader *reader, int option, const char *name)
 
 static const char *cache_kind_name(enum cache_kind kind)
 {
-    static const char *const names[] = {[CACHE_LOCAL] = "local", [CACHE_STRICT] = "strict", [CACHE_AOT] = "aot"};
+    static const char *const names[] = {[CACHE_LOCAL] = "local", [CACHE_STRICT] = "strict", [CACHE_REMOTE] = "remote", [CACHE_AOT] = "aot"};
     return names[kind];
 }
 
@@ -64,7 +65,7 @@ static enum cache_kind read_kind(struct reader *reader, const char *option)
     const char *what, *text = choose(option, "--autotune-cache", "TILEC_AUTOTUNE_CACHE", &what);
     for (int kind = CACHE_LOCAL; text && kind <= CACHE_AOT; kind++)
         if (strcmp(text, cache_kind_name(kind)) == 0) return kind;
-    if (text) refuse(reader, what, text, "a kind of cache; there are local, strict and aot");
+    if (text) refuse(reader, what, text, "a kind of cache; there are local, strict, remote and aot");
     return CACHE_LOCAL;
 }
 
@@ -124,10 +125,22 @@ static const char *read_heuristics(struct arena *arena, const char *option)
     return chosen ? arena_copy(arena, chosen, strlen(chosen)) : NULL;
 }
 
+static const struct remote_address *read_remote(struct reader *reader, const char *option)
+{
+    const struct remote_address *address = NULL;
+    const char *what, *chosen = choose(option, "--remote-cache", "TILEC_REMOTE_CACHE", &what);
+    struct status status = chosen ? remote_parse(reader->arena, what, chosen, &address) : STATUS_OK;
+    if (reader->status.ok) reader->status = status;
+    return address;
+}
+
 // What can't be had together.
 static struct status check_settings(struct arena *arena, const struct cache_settings *settings)
 {
     const char *other = settings->skip ? "--skip-cache (TILEC_SKIP_CACHE)" : settings->force ? "--force-autotune (TILEC_FORCE_AUTOTUNE)" : NULL;
+    if (settings->kind == CACHE_REMOTE && !settings->remote)
+        return status_failed(arena, "usage.cache", "the kind of cache is remote (--autotune-cache, TILEC_AUTOTUNE_CACHE), and no remote cache is named; "
+                             "set --remote-cache or TILEC_REMOTE_CACHE, as redis://HOST:PORT/DATABASE or https://HOST/PATH");
     if (!settings->assert_hit || !other) return STATUS_OK;
     return status_failed(arena, "usage.cache", "--assert-cache-hit (TILEC_ASSERT_CACHE_HIT) and %s exclude each other: there is no hit "
                          "where nothing is read", other);
@@ -149,6 +162,7 @@ struct status cache_session_begin(struct arena *arena, const struct tilec_cache_
         .budget_seconds = read_budget(&reader, options->budget),
         .limit_bytes = read_limit(&reader),
         .heuristics = read_heuristics(arena, options->heuristics),
+        .remote = read_remote(&reader, options->remote),
     };
     return reader.status.ok ? check_settings(arena, &session->settings) : reader.status;
 }
@@ -204,10 +218,11 @@ void cache_session_report(const struct cache_session *session, tilec_report *rep
 const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session)
 {
     const struct cache_settings *settings = &session->settings;
-    const char **list = ARENA_ARRAY(arena, const char *, 10);
+    const char **list = ARENA_ARRAY(arena, const char *, 11);
     int count = 0;
     if (settings->folder) list[count++] = arena_printf(arena, "TILEC_CACHE_DIR=%s", settings->folder);
-    list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_CACHE=%s", cache_kind_name(settings->kind));
+    list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_CACHE=%s", cache_kind_name(settings->kind == CACHE_REMOTE ? CACHE_LOCAL : settings->kind));
+    list[count++] = "TILEC_REMOTE_CACHE=none";  // what a child makes, its parent shares
     list[count++] = settings->skip ? "TILEC_SKIP_CACHE=1" : "TILEC_SKIP_CACHE=0";
     list[count++] = settings->force ? "TILEC_FORCE_AUTOTUNE=1" : "TILEC_FORCE_AUTOTUNE=0";
     list[count++] = settings->assert_hit ? "TILEC_ASSERT_CACHE_HIT=1" : "TILEC_ASSERT_CACHE_HIT=0";

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "runtime/config_cache.h"
+#include "runtime/remote.h"
 #include "runtime/runtime.h"
 
 enum { ENTRY_FORMAT = 2 };
@@ -73,17 +74,25 @@ static bool read_json(struct arena *arena, const cJSON *root, struct config_entr
     return true;
 }
 
+// `place`: where it is from, for messages.
+static bool parse_entry(struct arena *arena, const struct cache *cache, const char *place, const struct cache_key *hash, const char *payload,
+                        size_t length, struct config_entry *entry)
+{
+    *entry = (struct config_entry){0};
+    cJSON *root = payload ? cJSON_ParseWithLength(payload, length) : NULL;
+    bool ok = root && read_json(arena, root, entry);
+    if (ok) entry->key.hash = config_key_hash(entry->key.fields);
+    ok = ok && strcmp(entry->key.hash.hex, hash->hex) == 0;
+    if (!ok) cache_warn(cache->session, "cache.entry", "the entry %s of %s isn't used: it is of another version of tilec", hash->hex, place);
+    cJSON_Delete(root);
+    return ok;
+}
+
 bool config_entry_read(struct arena *arena, const struct cache *cache, const struct cache_key *hash, struct config_entry *entry)
 {
     struct text payload = {0};
     *entry = (struct config_entry){0};
-    if (!cache_read(cache, hash, &payload)) return false;
-    cJSON *root = payload.data ? cJSON_ParseWithLength(payload.data, payload.length) : NULL;
-    bool ok = root && read_json(arena, root, entry);
-    if (ok) entry->key.hash = config_key_hash(entry->key.fields);
-    ok = ok && strcmp(entry->key.hash.hex, hash->hex) == 0;
-    if (!ok) cache_warn(cache->session, "cache.entry", "the entry %s of %s isn't used: it is of another version of tilec", hash->hex, cache->path);
-    cJSON_Delete(root);
+    bool ok = cache_read(cache, hash, &payload) && parse_entry(arena, cache, cache->path, hash, payload.data, payload.length, entry);
     text_free(&payload);
     return ok;
 }
@@ -124,6 +133,55 @@ static bool same_fields(const struct config_key *a, const struct config_key *b)
     return true;
 }
 
+static bool is_wanted(struct arena *arena, const struct cache *cache, const struct ir_kernel *kernel, const struct config_key *key,
+                      const struct config_search *wanted, struct config_entry *entry)
+{
+    if (!same_fields(&entry->key, key) || (wanted && !config_search_suffices(&entry->search, wanted))) return false;
+    struct status status = config_parse(arena, kernel, entry->config_text, strlen(entry->config_text), &entry->config);
+    if (!status.ok) cache_warn(cache->session, "cache.entry", "the entry %s isn't used: %s", key->hash.hex, status.reason);
+    return status.ok;
+}
+
+static bool find_here(struct arena *arena, const struct cache *cache, const struct ir_kernel *kernel, const struct config_key *key,
+                      const struct config_search *wanted, struct config_entry *entry)
+{
+    return config_entry_read(arena, cache, &key->hash, entry) && is_wanted(arena, cache, kernel, key, wanted, entry);
+}
+
+static bool find_there(struct arena *arena, const struct cache *cache, const struct ir_kernel *kernel, const struct config_key *key,
+                       const struct config_search *wanted, struct config_entry *entry)
+{
+    struct text payload = {0};
+    bool ok = cache_fetch(cache, CACHE_CONFIGS, &key->hash, &payload) &&
+              parse_entry(arena, cache, "the remote cache", &key->hash, payload.data, payload.length, entry) &&
+              is_wanted(arena, cache, kernel, key, wanted, entry);
+    text_free(&payload);
+    return ok;
+}
+
+static bool store_here(const struct cache *cache, const struct config_entry *entry)
+{
+    struct text payload = {0};
+    config_entry_print(&payload, entry);
+    bool ok = cache_store(cache, &entry->key.hash, payload.data, payload.length);
+    text_free(&payload);
+    return ok;
+}
+
+// What the remote knows is kept here; what was known here, and wouldn't do, may have been faster.
+static bool take_over(struct arena *arena, const struct cache *cache, const struct ir_kernel *kernel, const struct config_key *key,
+                      const struct config_search *wanted, struct config_entry *entry)
+{
+    struct config_entry known;
+    if (!cache_is_shared(cache) || !find_there(arena, cache, kernel, key, wanted, entry)) return false;
+    if (find_here(arena, cache, kernel, key, NULL, &known) && known.milliseconds < entry->milliseconds) {
+        known.search = entry->search;
+        *entry = known;
+    }
+    store_here(cache, entry);
+    return true;
+}
+
 bool config_cache_find(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                        const struct config_search *wanted, struct config_entry *entry)
 {
@@ -131,41 +189,57 @@ bool config_cache_find(struct arena *arena, struct cache_session *session, const
     session = cache_session_or(arena, session, &own);
     if (session->settings.force) return false;
     struct cache cache = cache_open_place(arena, session, CACHE_CONFIGS);
-    bool ok = config_entry_read(arena, &cache, &key->hash, entry) && same_fields(&entry->key, key);
+    bool ok = find_here(arena, &cache, kernel, key, wanted, entry) || take_over(arena, &cache, kernel, key, wanted, entry);
     cache_close(&cache);
-    if (!ok || (wanted && !config_search_suffices(&entry->search, wanted))) return false;
-    struct status status = config_parse(arena, kernel, entry->config_text, strlen(entry->config_text), &entry->config);
-    if (!status.ok) cache_warn(session, "cache.entry", "the entry %s isn't used: %s", key->hash.hex, status.reason);
-    return status.ok;
+    return ok;
 }
 
-// What is known already may be worth more than what was found now. Where nothing is to be read, it is replaced.
-static bool keep_known(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, struct config_entry *entry)
+// What is known already may be worth more than what was found now.
+static bool outlasts(const struct config_entry *known, struct config_entry *entry)
 {
-    struct config_entry known;
-    if (!config_cache_find(arena, session, kernel, &entry->key, &entry->search, &known)) return false;
-    if (known.milliseconds <= entry->milliseconds) return !config_search_suffices(&entry->search, &known.search);
-    entry->search = known.search;
+    if (known->milliseconds <= entry->milliseconds) return !config_search_suffices(&entry->search, &known->search);
+    entry->search = known->search;
     return false;
+}
+
+// Of one kernel for one kind of target.
+static const char *list_name(struct arena *arena, const struct config_key *key)
+{
+    bool cpu = strcmp(key->fields[KEY_TARGET], "cpu") == 0;
+    return arena_printf(arena, "%s:%s", cpu ? "cpu" : "cuda", key->fields[KEY_KERNEL]);
+}
+
+// Where nothing is to be read, what is there is replaced.
+static void share(struct arena *arena, const struct cache *cache, const struct ir_kernel *kernel, struct config_entry *entry)
+{
+    struct text payload = {0};
+    struct config_entry known;
+    bool reads = !cache->session->settings.force;
+    if (reads && find_there(arena, cache, kernel, &entry->key, &entry->search, &known) && outlasts(&known, entry)) return;
+    config_entry_print(&payload, entry);
+    cache_share(cache, CACHE_CONFIGS, &entry->key.hash, list_name(arena, &entry->key), entry->created, payload.data, payload.length);
+    text_free(&payload);
 }
 
 bool config_cache_store(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                         const struct config_found *found)
 {
     struct cache_session own;
-    struct text text = {0}, payload = {0};
-    struct config_entry entry = {.key = *key, .milliseconds = found->milliseconds, .search = found->search, .created = (int64_t)time(NULL)};
+    struct text text = {0};
+    struct config_entry known, entry = {.key = *key, .milliseconds = found->milliseconds, .search = found->search, .created = (int64_t)time(NULL)};
     if (!isfinite(found->milliseconds) || found->milliseconds <= 0) return false;
     session = cache_session_or(arena, session, &own);
-    if (keep_known(arena, session, kernel, &entry)) return true;
     struct cache cache = cache_open_place(arena, session, CACHE_CONFIGS);
     config_print(&text, kernel, found->config, false);
     entry.config_text = text.data;
-    config_entry_print(&payload, &entry);
-    bool ok = cache_store(&cache, &key->hash, payload.data, payload.length);
+    bool reads = !session->settings.force;
+    bool ok = reads && find_here(arena, &cache, kernel, key, &entry.search, &known) && outlasts(&known, &entry);
+    if (!ok) {
+        ok = store_here(&cache, &entry);
+        if (cache_is_shared(&cache)) share(arena, &cache, kernel, &entry);
+    }
     cache_close(&cache);
     text_free(&text);
-    text_free(&payload);
     return ok;
 }
 
@@ -238,13 +312,31 @@ static bool is_repeated(struct arena *arena, const struct ir_kernel *kernel, str
     return false;
 }
 
+static void list_distant(void *user, const struct cache_key *hash, const char *payload, size_t length)
+{
+    struct lister *lister = user;
+    struct config_entry entry;
+    if (!parse_entry(lister->arena, lister->cache, "the remote cache", hash, payload, length, &entry)) return;
+    ARENA_PUSH(lister->arena, lister->items, lister->count, lister->capacity, entry);
+}
+
+// Those of the folder, and of the remote those of the kernel.
+static int list_all(struct arena *arena, const struct cache *cache, const struct config_key *key, struct config_entry **entries)
+{
+    struct lister lister = {.arena = arena, .cache = cache};
+    cache_visit(cache, list_one, &lister);
+    cache_fetch_list(cache, list_name(arena, key), list_distant, &lister);
+    *entries = lister.items;
+    return lister.count;
+}
+
 int config_cache_similar(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                          int limit, struct config_entry *entries)
 {
     struct cache_session own;
     struct config_entry *all = NULL;
     struct cache cache = cache_open_place(arena, cache_session_or(arena, session, &own), CACHE_CONFIGS);
-    int all_count = config_cache_list(arena, &cache, &all), count = 0, taken = 0;
+    int all_count = list_all(arena, &cache, key, &all), count = 0, taken = 0;
     cache_close(&cache);
     struct ranked *ranked = ARENA_ARRAY(arena, struct ranked, all_count + 1);
     for (int i = 0; i < all_count; i++)

@@ -14,8 +14,9 @@
 
 // ---------------------------------------------------------------------------------------------- sessions (cache_session.c)
 
-// strict: keys have the exact builds of tilec and of the toolkit too. aot: best configs aren't asked for, heuristics are.
-enum cache_kind { CACHE_LOCAL, CACHE_STRICT, CACHE_AOT };
+// strict: keys have the exact builds of tilec and of the toolkit too. remote: as local, and it is an error if no remote is
+// named. aot: best configs aren't asked for, heuristics are.
+enum cache_kind { CACHE_LOCAL, CACHE_STRICT, CACHE_REMOTE, CACHE_AOT };
 enum effort { EFFORT_UNSET, EFFORT_NONE, EFFORT_QUICK, EFFORT_FULL };
 
 // Options over environment variables over defaults.
@@ -29,6 +30,7 @@ struct cache_settings {
     double budget_seconds;  // TILEC_AUTOTUNE_BUDGET_SECONDS; 0: none
     int64_t limit_bytes;    // TILEC_CACHE_SIZE
     const char *heuristics; // TILEC_HEURISTIC_DIR; NULL: only the source's folder
+    const struct remote_address *remote;  // TILEC_REMOTE_CACHE (remote.h); NULL: none
 };
 
 enum { CACHE_WARNINGS = 8 };
@@ -127,7 +129,8 @@ struct config_entry {
     int64_t bytes;              // of the file
 };
 
-// The entry of exactly this key, its config checked against the kernel. False is a miss: also where it was searched for
+// The entry of exactly this key, its config checked against the kernel; where the folder has none that will do, that of the
+// remote cache, which is kept here then. False is a miss: also where it was searched for
 // less thoroughly than wanted (NULL: no matter), the session doesn't read, or the entry is damaged (a warning).
 bool config_cache_find(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                        const struct config_search *wanted, struct config_entry *entry);
@@ -139,11 +142,13 @@ struct config_found {
 };
 // Stores the best known config of a key. What is there stays if it was searched for more thoroughly and is no slower; how
 // thoroughly it was searched for stays known in any case. Only for a config that ran, was checked and timed: refused unless
-// milliseconds is finite and above 0. False, with a warning, if it couldn't be stored.
+// milliseconds is finite and above 0. The remote cache gets it by the same rules. False, with a warning, if it couldn't be
+// stored here.
 bool config_cache_store(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                         const struct config_found *found);
 // The best known configs of the same kernel for the same kind of target, those of the likest key first, at most `limit`:
-// other shapes, extents, types, devices, versions. Only those that fit the kernel, each config once. Returns how many.
+// other shapes, extents, types, devices, versions; of the folder and, where that has lists, the remote cache. Only those
+// that fit the kernel, each config once. Returns how many.
 int config_cache_similar(struct arena *arena, struct cache_session *session, const struct ir_kernel *kernel, const struct config_key *key,
                          int limit, struct config_entry *entries);
 // Every good entry of a folder of configs, in the folder's order.

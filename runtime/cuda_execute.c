@@ -9,6 +9,7 @@
 
 #include "runtime/config_cache.h"
 #include "runtime/cuda.h"
+#include "runtime/remote.h"
 #include "runtime/runtime.h"
 
 // ---------------------------------------------------------------------------------------------- what to compile for
@@ -76,6 +77,7 @@ static const char *compiler_name(struct arena *arena, const struct nvrtc *nvrtc,
     return arena_printf(arena, "NVRTC %d.%d%s", major, minor, exact_builds(arena, session, nvrtc_files(arena, nvrtc, files), files));
 }
 
+// Here, and where others find it.
 static void store_binary(const struct cache *cache, const struct cache_key *key, const struct cuda_binary *binary)
 {
     struct text entry = {0};
@@ -87,6 +89,7 @@ static void store_binary(const struct cache *cache, const struct cache_key *key,
     text_add(&entry, "\n");
     text_add_bytes(&entry, binary->data, binary->length);
     cache_store(cache, key, entry.data, entry.length);
+    cache_share(cache, CACHE_OBJECTS, key, NULL, 0, entry.data, entry.length);
     text_free(&entry);
 }
 
@@ -120,6 +123,11 @@ static bool cached_binary(struct arena *arena, const struct cache *cache, const 
 {
     struct text entry = {0};
     bool found = cache_read(cache, key, &entry) && entry.data && parse_entry(arena, &entry, ptx, binary);
+    if (!found) {
+        entry.length = 0;
+        found = cache_fetch(cache, CACHE_OBJECTS, key, &entry) && entry.data && parse_entry(arena, &entry, ptx, binary);
+        if (found) cache_store(cache, key, entry.data, entry.length);
+    }
     text_free(&entry);
     return found;
 }

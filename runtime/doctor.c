@@ -5,7 +5,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "runtime/config_cache.h"
 #include "runtime/cuda.h"
+#include "runtime/remote.h"
 #include "runtime/runtime.h"
 
 struct tilec_doctor {
@@ -57,6 +59,22 @@ static void look_at_cache(tilec_doctor *doctor)
         .name = "object cache", .ok = cache.folder >= 0, .detail = cache.reason ? cache.reason : cache.path,
         .mend = cache.reason ? "set TILEC_CACHE_DIR to a folder that only you can write to" : NULL});
     cache_close(&cache);
+}
+
+// Where none is named there is nothing to say.
+static void look_at_remote(tilec_doctor *doctor)
+{
+    struct cache_session session;
+    struct tilec_finding finding = {.name = "remote cache"};
+    struct status status = cache_session_begin(doctor->arena, NULL, &session);
+    const struct remote_address *address = session.settings.remote;
+    const char *trouble = address ? remote_trouble(doctor->arena, address) : NULL;
+    if (!address && strstr(status.reason ? status.reason : "", "TILEC_REMOTE_CACHE") == NULL) return;
+    finding.ok = address && !trouble;
+    if (!address) finding.detail = status.reason;
+    else finding.detail = arena_printf(doctor->arena, "%s%s: %s", address->shown, address->readonly ? ", read only" : "", trouble ? trouble : "it answers");
+    if (!finding.ok) finding.mend = "correct TILEC_REMOTE_CACHE, or start the server; all works without it";
+    add(doctor, finding);
 }
 
 static void look_at_nvrtc(tilec_doctor *doctor)
@@ -117,6 +135,7 @@ tilec_doctor *tilec_doctor_new(void)
     look_at_machine(doctor);
     look_at_compiler(doctor);
     look_at_cache(doctor);
+    look_at_remote(doctor);
     look_at_nvrtc(doctor);
     look_at_driver(doctor);
     look_at_device(doctor);

@@ -183,13 +183,14 @@ struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index);
 // docs/caching.md), which these override.
 struct tilec_cache_options {
     const char *folder;           // TILEC_CACHE_DIR
-    const char *kind;             // TILEC_AUTOTUNE_CACHE: "local", "strict" or "aot": heuristics and no best configs
+    const char *kind;             // TILEC_AUTOTUNE_CACHE: "local", "strict", "remote", which wants one, or "aot": heuristics alone
     int force;                    // TILEC_FORCE_AUTOTUNE: best configs are written, not read
     int skip;                     // TILEC_SKIP_CACHE: nothing is read or written
     int assert_hit;               // TILEC_ASSERT_CACHE_HIT: TILEC_NO_CONFIG where no best config is known
     const char *effort;           // TILEC_AUTOTUNE_EFFORT: "none", "quick" or "full"
     const char *budget;           // TILEC_AUTOTUNE_BUDGET_SECONDS: a number
     const char *heuristics;       // TILEC_HEURISTIC_DIR: a folder that is asked for heuristics before the source's own
+    const char *remote;           // TILEC_REMOTE_CACHE: "redis://…" or "https://…", or "none"
 };
 
 // What is in it: the best known configs, and how many binaries. Looking changes nothing.
@@ -208,6 +209,10 @@ struct tilec_cache_entry {
 tilec_result tilec_cache_open(const struct tilec_cache_options *options, tilec_report *report, tilec_cache **cache);
 void tilec_cache_free(tilec_cache *cache);
 const char *tilec_cache_path(const tilec_cache *cache);  // of the folder; "" if none can be named
+// The address of the remote cache, without user, password and parameters; "" if there is none. And, if there is one, NULL
+// if it answers now, else why it doesn't; good until the next call.
+const char *tilec_cache_remote(const tilec_cache *cache);
+const char *tilec_cache_remote_trouble(tilec_cache *cache);
 int tilec_cache_count(const tilec_cache *cache);         // of best configs, the newest first
 struct tilec_cache_entry tilec_cache_entry(const tilec_cache *cache, int index);
 int tilec_cache_binaries(const tilec_cache *cache, int64_t *bytes);

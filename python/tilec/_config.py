@@ -82,7 +82,7 @@ class Dispatch:
 
 
 _FLAGS = {"force": "force", "skip": "skip", "assert_hit": "assert_hit"}
-_TEXTS = {"dir": "folder", "kind": "kind", "heuristics": "heuristics"}
+_TEXTS = {"dir": "folder", "kind": "kind", "heuristics": "heuristics", "remote": "remote"}
 
 
 def cache_options(given, **more):

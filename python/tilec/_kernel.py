@@ -103,7 +103,8 @@ class Kernel:
     def with_options(self, *, config=None, dynamic=(), static=(), checked=False, cache=None):
         """The same kernel with other options: a config, or a Dispatch; dimensions to leave open or to compile in; asserts
         and index checks; how the cache and heuristic files are used, in place of what the environment says: "dir",
-        "kind" ("local", "strict", "aot"), "heuristics" (a folder), "force", "skip", "assert_hit"."""
+        "kind" ("local", "strict", "remote", "aot"), "heuristics" (a folder), "remote" (an address, or "none"), "force",
+        "skip", "assert_hit"."""
         cache_options(cache)
         other = type(self)(self._program, self._about, self._path)
         other._config, other._dynamic, other._static, other._checked, other._cache = (

@@ -77,6 +77,7 @@ class CacheOptions(Structure):
         ("effort", c_char_p),
         ("budget", c_char_p),
         ("heuristics", c_char_p),
+        ("remote", c_char_p),
     ]
 
 

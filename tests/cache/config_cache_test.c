@@ -187,7 +187,8 @@ struct setting {
 static void test_variables(struct tap *tap)
 {
     static const struct setting settings[] = {
-        {"TILEC_AUTOTUNE_CACHE", "strict", NULL}, {"TILEC_AUTOTUNE_CACHE", "remote", "there are local, strict and aot"},
+        {"TILEC_AUTOTUNE_CACHE", "strict", NULL}, {"TILEC_AUTOTUNE_CACHE", "remote", "no remote cache is named"},
+        {"TILEC_AUTOTUNE_CACHE", "shared", "there are local, strict, remote and aot"}, {"TILEC_REMOTE_CACHE", "none", NULL},
         {"TILEC_FORCE_AUTOTUNE", "1", NULL}, {"TILEC_FORCE_AUTOTUNE", "maybe", "TILEC_FORCE_AUTOTUNE: 'maybe' is not 1 or 0"},
         {"TILEC_SKIP_CACHE", "no", NULL}, {"TILEC_SKIP_CACHE", "2", "TILEC_SKIP_CACHE"}, {"TILEC_ASSERT_CACHE_HIT", "", NULL},
         {"TILEC_ASSERT_CACHE_HIT", "-", "TILEC_ASSERT_CACHE_HIT"}, {"TILEC_AUTOTUNE_EFFORT", "quick", NULL},

@@ -137,6 +137,9 @@ def test_cache_options():
         fresh(cache={"folder": elsewhere})
     with raises(tilec.UsageError, words="kind"):
         fresh(cache={"kind": "enormous"})(*data(3))
+    assert right(fresh(cache={"remote": "none"}), 3)
+    with raises(tilec.UsageError, code="usage.cache", words="'ftp://' is no scheme"):
+        fresh(cache={"remote": "ftp://elsewhere"})(*data(3))
 
 
 def test_aot():
