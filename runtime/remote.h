@@ -89,6 +89,8 @@ struct addrinfo;
 struct addrinfo *net_resolve(struct arena *arena, const char *host, int port, double deadline, const char **reason);
 // A connected socket; -1 with a reason.
 int net_connect(struct arena *arena, const char *host, int port, double deadline, const char **reason);
+// Whether nothing has come, not even the end.
+bool net_is_quiet(int socket);
 // Sends all of it. NULL, or why not.
 const char *net_send(int socket, const char *data, size_t length, double deadline);
 // What came, at most `size` bytes; 0 with a reason: nothing, in time or ever.

@@ -48,7 +48,7 @@ enum {
     CURL_WRITE_ERROR = 23,
     CURL_OPERATION_TIMEDOUT = 28,
     CURL_GOT_NOTHING = 52,
-    CURL_FILESIZE_EXCEEDED = 63,
+    CURL_PEER_FAILED_VERIFICATION = 60, CURL_FILESIZE_EXCEEDED = 63,
     CURL_ERROR_BYTES = 256,
 };
 
@@ -280,6 +280,9 @@ static const char *what_failed(const struct asking *asking, int code)
     case CURL_PARTIAL_FILE: case CURL_GOT_NOTHING: return "the connection was cut";
     case CURL_FILESIZE_EXCEEDED: case CURL_WRITE_ERROR:
         return arena_printf(asking->job->arena, "its answer has more than %zu bytes", asking->job->limit);
+    case CURL_PEER_FAILED_VERIFICATION:
+        return arena_printf(asking->job->arena, "%s; SSL_CERT_FILE may name a file with the certificate of who signed the "
+                            "server's", *asking->error ? asking->error : curl.error(code));
     default: return arena_printf(asking->job->arena, "%s", *asking->error ? asking->error : curl.error(code));
     }
 }
@@ -309,7 +312,8 @@ static const char *what_status(const struct asking *asking, long status)
                             "it answers %ld to %s: it doesn't take that; for nginx write `dav_methods PUT;`, or add "
                             "?readonly to the address",
                             status, name);
-    return arena_printf(arena, "it answers %ld to %s", status, name);
+    const char *tls = status == 400 && !asking->address->tls ? "; does it speak TLS? then write https://" : "";
+    return arena_printf(arena, "it answers %ld to %s%s", status, name, tls);
 }
 
 static enum remote_fate judge(struct asking *asking, long status)

@@ -144,6 +144,12 @@ static const char *told(int error)
     return error == ETIMEDOUT ? "no answer in time" : strerror(error);
 }
 
+bool net_is_quiet(int socket)
+{
+    struct pollfd item = {.fd = socket, .events = POLLIN};
+    return poll(&item, 1, 0) == 0;
+}
+
 const char *net_send(int socket, const char *data, size_t length, double deadline)
 {
     while (length) {

@@ -68,9 +68,8 @@ static bool take_symbol(void *handle, const char *name, void *place)
 
 static void open_library(void)
 {
-    static const char *const names[] = {"libhiredis.so.1.3.0", "libhiredis.so.1.2.0", "libhiredis.so.1.1.0",
-                                        "libhiredis.so.1.0.0", "libhiredis.so.1",     "libhiredis.so.0.14",
-                                        "libhiredis.so"};
+    static const char *const names[] = {"libhiredis.so.1.4.0", "libhiredis.so.1.3.0", "libhiredis.so.1.1.0",
+                                        "libhiredis.so.1.0.0", "libhiredis.so.0.14", "libhiredis.so"};
     void *handle = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -232,7 +231,9 @@ static const char *complaint(const struct asking *asking, const char *what, cons
         arena_copy(asking->job->arena, reply->bytes.data ? reply->bytes.data + reply->items[0].begin : "", length);
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127) *at = '?';
-    return arena_printf(asking->job->arena, "it answers to %s: %s", what, text);
+    bool refused = strncmp(text, "NOAUTH", 6) == 0 || strncmp(text, "WRONGPASS", 9) == 0;
+    return arena_printf(asking->job->arena, "it answers to %s: %s%s", what, text, refused ?
+                        "; write USER:PASSWORD@ or :PASSWORD@ before the host, or set TILEC_REMOTE_CACHE_TOKEN" : "");
 }
 
 // Of a command whose reply says that it was done. `name`: for messages.
@@ -452,14 +453,16 @@ enum remote_fate redis_ask(struct redis_link **link, const struct remote_address
 {
     pthread_once(&opened, open_library);
     if (!hiredis.here) {
-        job->reason = "hiredis isn't here: libhiredis.so of versions 0.14 to 1.3 were looked for; install it: sudo "
+        job->reason = "hiredis isn't here: versions 0.14 to 1.4 were looked for; install it: sudo "
                       "apt-get install libhiredis-dev";
         return REMOTE_UNABLE;
     }
+    // A server that closed the connection, or says more than it was asked, is called anew.
+    if (*link && !net_is_quiet((*link)->socket)) redis_forget(link);
     bool reused = *link != NULL;
     struct asking asking = {.address = address, .job = job, .link = *link};
     enum remote_fate fate = ask_once(&asking);
-    // A server closes connections that aren't used, and one that was started anew knows none.
+    // It may have closed it just now.
     if (fate == REMOTE_FAILED && reused && asking.silent && seconds_now() < job->deadline) fate = ask_once(&asking);
     text_free(&asking.commands);
     *link = asking.link;

@@ -178,6 +178,19 @@ def test_connections():
     check(proxy.connections == 2, "a child over its own connection", asked)
 
 
+def test_tls():
+    certificate = place.FOLDER / "certificate.pem"
+    check(Asked("none", f"certificate {certificate}").code == 0, "a certificate is made")
+    secure = place.served(servers.start_nginx, "secure", certificate)
+    address = url("store", place.PATIENT, secure.port).replace("http:", "https:")
+    warns("a server that nobody vouches for isn't asked", Asked(address, *MANY), MISSES, "certificate", "SSL_CERT_FILE")
+    trusted = {"SSL_CERT_FILE": str(certificate)}
+    silent("one that is vouched for is", Asked(address, "put a 30 config", "get a config", **trusted), "a 30")
+    other = Asked(address.replace("127.0.0.1", "localhost"), *MANY, **trusted)
+    warns("but under no other name", other, MISSES, "certificate")
+    warns("and not without TLS", Asked(url(port=secure.port), *MANY), MISSES, "it answers 400 to GET", "https://")
+
+
 def test_no_library():
     """Files of its names that are no libraries hide those of the system."""
     hidden = place.FOLDER / "hidden"
@@ -194,6 +207,6 @@ def test_no_library():
     )
 
 
-for test in (test_entries, test_spoiled, test_access, test_faults, test_connections, test_no_library):
+for test in (test_entries, test_spoiled, test_access, test_faults, test_connections, test_tls, test_no_library):
     test()
 tap.end()

@@ -50,8 +50,8 @@ def need_nginx():
     need(PROGRAMS.has_library("libcurl.so.4", "libcurl-gnutls.so.4"), "libcurl")
 
 
-def served(start, name):
-    server = start(PROGRAMS, FOLDER / name)
+def served(start, name, *more):
+    server = start(PROGRAMS, FOLDER / name, *more)
     atexit.register(server.stop)
     return server
 

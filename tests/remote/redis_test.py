@@ -155,7 +155,14 @@ def test_access():
     named = URL.replace("//", "//us%3aer:p@ss:%231@")
     silent("a user and a password", Asked(named, "get a config"), "a 10")
     asked = Asked(named.replace("p@ss", "secret"), "get a config", "get b config")
-    warns("a wrong one is a warning", asked, ["a miss", "b miss"], "AUTH: WRONGPASS", "left alone for 60 s")
+    warns(
+        "a wrong one is a warning",
+        asked,
+        ["a miss", "b miss"],
+        "AUTH: WRONGPASS",
+        "TILEC_REMOTE_CACHE_TOKEN",
+        "left alone for 60 s",
+    )
     check("secret" not in asked.warnings[0] and "us%3aer" not in asked.warnings[0], "that doesn't have it")
     REDIS("CONFIG", "SET", "requirepass", "tok en")
     warns("none where one is wanted is a warning", Asked(URL, "get a config"), ["a miss"], "NOAUTH")
@@ -238,6 +245,16 @@ def test_connections():
         "a 1000",
     )
     check(proxy.connections == 2, "beside its parent's")
+    proxy, url = proxied(None, place.PATIENT)
+
+    def chatter(proxy, client, server):
+        proxy.pass_back(client, server)
+        client.sendall(b"$5\r\nhello\r\n")
+        return True
+
+    proxy, url = proxied(chatter)
+    asked = Asked(url, *["get a config"] * 5)
+    check(asked.answers[0] == "a 1000" and "a wrong" not in asked.answers, "what isn't asked for is no answer", asked)
     proxy, url = proxied(None, place.PATIENT)
     silent("threads share it", Asked(url, "threads 8 a config"), "8 threads have it")
     check(proxy.connections == 1, "one after the other")

@@ -8,11 +8,16 @@
 //   threads COUNT NAME PLACE    : get, in as many threads at once; prints how many had it
 //   session                     : tells the warnings so far, and goes on as another job of the same process
 //   key NAME                    : the key
+//   certificate FILE            : writes one for 127.0.0.1, signed by itself, and behind it its private key
 // PLACE is config or binary. The remote is TILEC_REMOTE_CACHE. At the end the warnings are told.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include "runtime/config_cache.h"
 #include "runtime/remote.h"
@@ -135,6 +140,28 @@ static void get_in_threads(int count, const char *name, const char *place)
     printf("%d threads have it\n", found);
 }
 
+static void write_certificate(const char *path)
+{
+    enum { YEAR = 365 * 86400 };
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *certificate = X509_new();
+    FILE *file = fopen(path, "w");
+    if (!key || !certificate || !file) exit(99);
+    X509_NAME *name = X509_get_subject_name(certificate);
+    X509_EXTENSION *names = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1");
+    bool ok = names && X509_set_version(certificate, 2) && ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1) &&
+              X509_gmtime_adj(X509_getm_notBefore(certificate), -YEAR) &&
+              X509_gmtime_adj(X509_getm_notAfter(certificate), YEAR) &&
+              X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"test", -1, -1, 0) &&
+              X509_set_issuer_name(certificate, name) && X509_add_ext(certificate, names, -1) &&
+              X509_set_pubkey(certificate, key) && X509_sign(certificate, key, EVP_sha256()) &&
+              PEM_write_X509(file, certificate) && PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL);
+    if (fclose(file) != 0 || !ok) exit(99);
+    X509_EXTENSION_free(names);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+}
+
 int main(void)
 {
     char line[256], words[4][64];
@@ -150,6 +177,7 @@ int main(void)
         else if (strcmp(verb, "fork") == 0) get_forked(&tool, words[0], words[1]);
         else if (strcmp(verb, "threads") == 0) get_in_threads(atoi(words[0]), words[1], words[2]);
         else if (strcmp(verb, "session") == 0) tell(&tool), begin(&tool);
+        else if (strcmp(verb, "certificate") == 0) write_certificate(words[0]);
         else if (strcmp(verb, "key") == 0) printf("%s\n", key_of(words[0]).hex);
         else exit(99);
     }

@@ -128,7 +128,7 @@ http {{
     client_body_temp_path {folder}/temporary; proxy_temp_path {folder}/t1; fastcgi_temp_path {folder}/t2;
     uwsgi_temp_path {folder}/t3; scgi_temp_path {folder}/t4;
     server {{
-        listen 127.0.0.1:{port}; root {folder}/data;
+        listen 127.0.0.1:{port}{tls}; root {folder}/data;
         location /store/ {{ dav_methods PUT; create_full_put_path on; }}
         location /private/ {{
             dav_methods PUT; create_full_put_path on; if ($http_authorization != "Bearer secret") {{ return 401; }}
@@ -141,12 +141,14 @@ http {{
 """
 
 
-def start_nginx(programs, folder):
+def start_nginx(programs, folder, certificate=None):
+    """`certificate`: a file with a key behind it, with which it speaks TLS."""
     (folder / "data").mkdir(parents=True)
 
     def words(port):
         user = "user root;" if os.geteuid() == 0 else ""
-        (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user), encoding="utf-8")
+        tls = f" ssl; ssl_certificate {certificate}; ssl_certificate_key {certificate}" if certificate else ""
+        (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user, tls=tls), encoding="utf-8")
         return [programs.nginx, "-p", str(folder), "-c", str(folder / "conf")]
 
     return Server(programs, folder, words)
