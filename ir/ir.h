@@ -181,6 +181,9 @@ struct ir_axis {
     struct span span;
 };
 
+// The largest value of a dimension at launch: no address space holds more elements.
+#define DIMENSION_MOST ((int64_t)1 << 47)
+
 struct ir_dim {
     const char *name;
     bool is_static;

@@ -51,6 +51,9 @@ static struct status set_dim(struct binding *binding, int dim, int64_t value, co
     const char *name = binding->kernel->dims[dim].name;
     if (value < 0)
         return status_failed(binding->arena, "launch.dimension", "%s would make %s = %lld", origin, name, (long long)value);
+    if (value > DIMENSION_MOST)
+        return status_failed(binding->arena, "launch.dimension", "%s would make %s = %lld; a dimension is at most %lld", origin, name,
+                             (long long)value, (long long)DIMENSION_MOST);
     if (!binding->dim_known[dim]) {
         binding->bound->dims[dim] = value;
         binding->dim_known[dim] = binding->progress = true;

@@ -7,8 +7,6 @@
 
 #include "runtime/call.h"
 
-#define EXTENT_MOST ((uint64_t)1 << 47)  // no address space is larger
-
 int64_t call_number(const struct call *call, const struct number_rule *rule)
 {
     if (rule->value) return ir_evaluate_number(rule->value, &call->bindings).integer;
@@ -53,7 +51,7 @@ static tilec_result learn_dim(struct call *call, int dim)
 {
     const struct ir_dim *rule = &call->bound->kernel->ir->dims[dim];
     if (rule->is_static) return call->dims[dim] = rule->value, TILEC_OK;
-    if (rule->param < 0 || call->words[call->bound->params[rule->param].word + 1 + rule->position] > EXTENT_MOST)
+    if (rule->param < 0 || call->words[call->bound->params[rule->param].word + 1 + rule->position] > (uint64_t)DIMENSION_MOST)
         return report_failed(call->report, "launch.dimension", NULL, "the arguments don't tell the dimension %s", rule->name);
     int64_t extent = (int64_t)call->words[call->bound->params[rule->param].word + 1 + rule->position], rest = extent - rule->offset;
     if (rule->scale != 1) {
@@ -92,7 +90,7 @@ static tilec_result read_tensor(struct call *call, int index, bool check)
         int64_t extent = (int64_t)words[1 + d];
         tensor->shape[d] = extent;
         empty |= extent == 0;
-        if (words[1 + d] > EXTENT_MOST || __builtin_mul_overflow(bytes, extent, &bytes))
+        if (words[1 + d] > (uint64_t)DIMENSION_MOST || __builtin_mul_overflow(bytes, extent, &bytes))
             return report_failed(call->report, "launch.dimension", NULL, "'%s' can't have the extent %lld in dimension %d",
                                  param_of(call, index)->name, (long long)extent, d + 1);
         if (!check) continue;

@@ -75,8 +75,8 @@ static struct status read_dim(struct arena *arena, const struct signature *signa
     char *end = NULL;
     errno = 0;
     long long value = strtoll(equal + 1, &end, 10);
-    if (end == equal + 1 || *end || errno || value < 0)
-        return status_failed(arena, "usage.dim", "--dim %s: wants an integer from 0", text);
+    if (end == equal + 1 || *end || errno || value < 0 || value > DIMENSION_MOST)
+        return status_failed(arena, "usage.dim", "--dim %s: wants an integer from 0 to %lld", text, (long long)DIMENSION_MOST);
     if (find_name(out->dim_names, out->dim_count, name) >= 0)
         return status_failed(arena, "usage.dim", "--dim %s: %s is given twice", text, name);
     out->dim_names[out->dim_count] = name;

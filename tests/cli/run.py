@@ -133,8 +133,8 @@ def test_usage():
     expect(["emit", TWO, "--kernel", "total", "--type", "T=f32", "--type", "T=f16"], 2, err=["T is given twice"])
     expect(["emit", TWO, "--kernel", "total", "--dim", "Q=3"], 2, err=["has no dimension Q"])
     expect(["emit", TWO, "--kernel", "total", "--dim", "M"], 2, err=["write --dim N=256"])
-    for number in ("x", "-1", "1.5", "", "99999999999999999999", "3 "):
-        expect(["emit", TWO, "--kernel", "total", "--dim", f"M={number}"], 2, err=["wants an integer from 0"])
+    for number in ("x", "-1", "1.5", "", "99999999999999999999", "3 ", str(2**47 + 1), str(2**63 - 1)):
+        expect(["emit", TWO, "--kernel", "total", "--dim", f"M={number}"], 2, err=["wants an integer from 0 to 140737488355328"])
     expect(["emit", TWO, "--kernel", "total", "--dim", "M=3", "--dim", "M=4"], 2, err=["M is given twice"])
     expect(["emit", TWO, "--kernel", "total", "--static", "M"], 2, err=["write --dim M="])
     expect(["emit", TWO, "--kernel", "total", "--dynamic", "Q"], 2, err=["has no dimension Q"])
@@ -334,6 +334,9 @@ def test_run():
     check({"x.npy", "offsets.npy"} <= {p.name for p in FOLDER.glob("args/*")}, "--save-args saves")
     expect(["run", TWO, "--kernel", "total", "--arg", "x=@args/x.npy", "--arg", "offsets=@args/offsets.npy", "--check"], 0)
     expect(["run", TWO], 2, err=["total"])
+    for number in (2**47 + 1, 2**63 - 1):
+        expect(["run", TWO, "--kernel", "total", "--arg", "x=randn", "--arg", "offsets=zeros", "--dim", f"B={number}", "--dim", "nnz=10", "--dim", "M=5"],
+               5, err=[f"would make B = {number}; a dimension is at most {2**47}"])
     whole = FOLDER / "args" / "x.npy"
     (FOLDER / "cut.npy").write_bytes(whole.read_bytes()[:-3] if whole.exists() else b"")
     expect(["run", TWO, "--kernel", "total", "--arg", "x=@cut.npy", "--arg", "offsets=@args/offsets.npy"], 5, err=["cut.npy"])
