@@ -398,6 +398,14 @@ static struct status check_shapes(const struct binding *binding)
     return STATUS_OK;
 }
 
+static struct status check_loops(const struct binding *binding)
+{
+    int64_t bound;
+    const struct ir_axis *axis = plan_loop_too_far(binding->kernel, &binding->bound->bindings, &bound);
+    return axis ? status_failed(binding->arena, "launch.bounds", LOOP_TOO_FAR, axis->name, (long long)bound, (long long)DIMENSION_MOST,
+                                (long long)DIMENSION_MOST) : STATUS_OK;
+}
+
 static void place_outputs(struct binding *binding)
 {
     for (int i = 0; i < binding->kernel->param_count; i++) {
@@ -508,6 +516,7 @@ static struct status bind_all(struct binding *binding)
     } while (status.ok && binding->progress);
     if (status.ok) status = find_unknown(binding);
     if (status.ok) status = check_shapes(binding);
+    if (status.ok) status = check_loops(binding);
     if (status.ok && request->validate)
         status = rows_validate(binding->arena, binding->kernel, &binding->bound->rows, binding->bound->views, &binding->bound->bindings);
     if (status.ok) place_outputs(binding);

@@ -88,6 +88,7 @@ struct tilec_bound {
     tilec_device *device;
     struct config *config;
     bool checked, trusting;
+    bool computes_bounds;          // a loop's bound is more than a dimension or a constant: it is looked at in every launch
     struct cache_session session;
     struct arena *arenas[VARIANT_COUNT];  // of what each variant is built from on CUDA
     int param_count, word_count;

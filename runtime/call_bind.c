@@ -31,9 +31,24 @@ static struct call_axis *grid_rules(struct arena *arena, const struct launch_ker
 
 // ---------------------------------------------------------------------------------------------- parameters
 
+static bool is_computed(const struct ir_value *value)
+{
+    if (!value || !ir_is_host_number(value)) return false;
+    const struct number_rule rule = number_rule_of(value);
+    return rule.value || rule.scale > 1 || rule.scale < 0 || rule.offset > DIMENSION_MOST || rule.offset < -DIMENSION_MOST;
+}
+
+static bool computes_bounds(const struct ir_kernel *kernel)
+{
+    for (int i = 0; i < kernel->axis_count; i++)
+        if (is_computed(kernel->axes[i].lo) || is_computed(kernel->axes[i].hi)) return true;
+    return false;
+}
+
 static void lay_out(tilec_bound *bound)
 {
     const struct ir_kernel *kernel = bound->kernel->ir;
+    bound->computes_bounds = computes_bounds(kernel);
     bound->param_count = kernel->param_count;
     bound->params = ARENA_ARRAY(bound->arena, struct call_param, kernel->param_count + 1);
     for (int i = 0; i < kernel->param_count; i++) {

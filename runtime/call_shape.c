@@ -121,6 +121,14 @@ static tilec_result check_overlap(const struct call *call, int output)
     return TILEC_OK;
 }
 
+static tilec_result check_loops(const struct call *call)
+{
+    int64_t bound;
+    const struct ir_axis *axis = plan_loop_too_far(call->bound->kernel->ir, &call->bindings, &bound);
+    return axis ? report_failed(call->report, "launch.bounds", NULL, LOOP_TOO_FAR, axis->name, (long long)bound, (long long)DIMENSION_MOST,
+                                (long long)DIMENSION_MOST) : TILEC_OK;
+}
+
 tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64_t *words, int without, tilec_report *report)
 {
     const struct ir_kernel *kernel = bound->kernel->ir;
@@ -136,5 +144,5 @@ tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64
         if (bound->params[i].kind != PARAM_SCALAR) result = read_tensor(call, i, without < 0 || (i != without && bound->params[i].kind != PARAM_OUT));
     for (int i = 0; i < bound->param_count && result == TILEC_OK && without < 0; i++)
         if ((bound->params[i].kind == PARAM_OUT || bound->params[i].kind == PARAM_INOUT) && call->tensors[i].data) result = check_overlap(call, i);
-    return result;
+    return result == TILEC_OK && bound->computes_bounds ? check_loops(call) : result;
 }

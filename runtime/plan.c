@@ -39,6 +39,22 @@ struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir
     return (struct plan_demands){.index64 = needs_index64(kernel, bindings, tensors), .unaligned = unaligned_params(kernel, tensors)};
 }
 
+static bool is_too_far(const struct ir_value *value, const struct ir_bindings *bindings, int64_t *bound)
+{
+    if (!value || !ir_is_host_number(value)) return false;
+    *bound = ir_evaluate_number(value, bindings).integer;
+    return *bound > DIMENSION_MOST || *bound < -DIMENSION_MOST;
+}
+
+const struct ir_axis *plan_loop_too_far(const struct ir_kernel *kernel, const struct ir_bindings *bindings, int64_t *bound)
+{
+    for (int i = 0; i < kernel->axis_count; i++) {
+        const struct ir_axis *axis = &kernel->axes[i];
+        if (is_too_far(axis->lo, bindings, bound) || is_too_far(axis->hi, bindings, bound)) return axis;
+    }
+    return NULL;
+}
+
 static int64_t element(const struct ir_tensor *tensor, int64_t index)
 {
     return tensor->type == TYPE_I32 ? ((const int32_t *)tensor->data)[index] : ((const int64_t *)tensor->data)[index];

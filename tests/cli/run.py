@@ -419,6 +419,20 @@ def test_overruns():
                     "--arg", f"{second}={array('second.npy', 'q', numbers)}"], code, err=err)
 
 
+def test_far_bounds():
+    """Bounds at which the indices of a tile could overflow are refused; up to there loops run right."""
+    (FOLDER / "far.tile").write_text("kernel far(x: f32[n], a: i64, b: i64) -> out: f32[1]\n{\n    for one in tile(1) {\n"
+                                     "        var s: f32[one] = 0;\n        for t in tile(a, b) { s += sum[t](x[abs(t.index) % n]); }\n"
+                                     "        out[one] = s;\n    }\n}\n")
+    for device in ("cpu", "reference"):
+        for a, b in ((2**63 - 8, 2**63 - 1), (-2**63, -2**63 + 3), (2**63 - 1, -2**63), (0, 2**47 + 1)):
+            expect(["run", "far.tile", "--device", device, "--arg", "x=ones", "--arg", f"a={a}", "--arg", f"b={b}", "--dim", "n=4"], 5,
+                   err=["launch.bounds", "the loop over 't' would have the bound"])
+        for a, b, sum in ((2**47 - 5, 2**47, 5), (-2**47, -2**47 + 3, 3), (5, 2, 0)):
+            expect(["run", "far.tile", "--device", device, "--arg", "x=ones", "--arg", f"a={a}", "--arg", f"b={b}", "--dim", "n=4"], 0,
+                   out=[f"first {sum}"])
+
+
 def test_crashes():
     offsets = array("wild.npy", "q", [0, 2 ** 62, 2 ** 62, 10])
     words = ["run", TWO, "--kernel", "total", "--arg", "x=ones", "--arg", f"offsets={offsets}", "--dim", "M=4", "--dim", "nnz=10"]
@@ -540,7 +554,7 @@ def test_completions():
 
 def main():
     tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
-             test_tolerance, test_cuts, test_overruns, test_crashes, test_faults_of_the_machine, test_edited_texts, test_names_of_files, test_meant,
+             test_tolerance, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine, test_edited_texts, test_names_of_files, test_meant,
              test_checked,
              test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]

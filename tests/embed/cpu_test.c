@@ -412,6 +412,26 @@ static void scalars(struct unit *unit)
     session_end(&session);
 }
 
+// A loop's bounds are numbers of the caller's: none may be so large that a tile's indices overflow.
+static void far_bounds(struct unit *unit)
+{
+    static const char source[] = "kernel far(a: i64, b: i64) -> out: f32[1]\n{\n    for one in tile(1) {\n        var s: f32[one] = 0;\n"
+                                 "        for t in tile(a + 1, b) { s += sum[t](f32(t.index % 2)); }\n        out[one] = s;\n    }\n}\n";
+    int64_t shape[] = {1};
+    struct tilec_argument arguments[] = {{.type = TILEC_I64, .integer = 1}, {.type = TILEC_I64, .integer = 6},
+                                         {.type = TILEC_F32, .rank = 1, .shape = shape, .data = out}};
+    struct session session;
+    CHECK_NUMBER(unit, session_begin(&session, source, "cpu", arguments, 3, NULL), TILEC_OK);
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 3, NULL, NULL, session.report), TILEC_OK);
+    CHECK_NUMBER(unit, out[0], 2);
+    arguments[1].integer = INT64_MAX;
+    REFUSED(session.bound, arguments, 3, "launch.bounds", "the loop over 't' would have the bound 9223372036854775807");
+    arguments[1].integer = 6;
+    arguments[0].integer = INT64_MAX;
+    REFUSED(session.bound, arguments, 3, "launch.bounds", "the loop over 't' would have the bound -9223372036854775808");
+    session_end(&session);
+}
+
 static void optional_tensors(struct unit *unit)
 {
     static const float bias[] = {1, 2, 3, 4};
@@ -549,6 +569,7 @@ static const struct unit_test tests[] = {
     {"too many parameters", too_many_parameters},
     {"wrong offsets", wrong_offsets},
     {"scalars and their defaults", scalars},
+    {"bounds of loops that lie too far", far_bounds},
     {"optional tensors", optional_tensors},
     {"wrong devices and configs", wrong_devices_and_configs},
     {"no compiler", no_compiler},

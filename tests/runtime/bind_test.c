@@ -269,8 +269,10 @@ static void wrong_requests(struct tap *tap)
     ANSWER("launch.dimension", "--dim would make B = -1", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=-1"));
     ANSWER("usage.dimension", "dimensions M, B aren't known; --dim B: in 'M': 'M' isn't known yet", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("M=B", "B=M"));
     ANSWER("usage.expression", "--dim B: in 'total(x)': 'x' doesn't hold integers", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=total(x)"));
-    ANSWER("launch.memory", "'offsets' would be i64[4611686018427387905], whose size in bytes does not fit 64 bits", ARGUMENTS("x=randn", "offsets=zeros"),
-           DIMS("B=4611686018427387904", "M=1"));
+    ANSWER("launch.dimension", "--dim would make B = 140737488355329; a dimension is at most 140737488355328", ARGUMENTS("x=randn", "offsets=zeros"),
+           DIMS("B=140737488355329", "M=1"));
+    ANSWER("launch.memory", "'x' would be f32[140737488355328, 140737488355328], whose size in bytes does not fit 64 bits",
+           ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=1", "nnz=140737488355328", "M=140737488355328"));
     program_free(&program);
 }
 
