@@ -226,7 +226,7 @@ struct cuda_built {
 };
 // The key of a binary in the cache: everything that it depends on. `compiler` is NVRTC's version.
 struct cache_key cuda_binary_key(struct arena *arena, const char *compiler, struct target target, bool ptx, const char *text, size_t length);
-// The NVRTC that a build with `notes` had last, as it stands in keys; NULL if none is noted.
+// The NVRTC that a build with `notes` had last, as it stands in keys; NULL if none is noted, here or in the remote cache.
 const char *cuda_noted_nvrtc(struct arena *arena, struct cache_session *session);
 // Compiles built->emitted (or request->source) for a target, or takes the binary from the cache. `nvrtc` NULL: there is
 // none; then missing.nvrtc, unless the cache has it from the NVRTC that was noted last.

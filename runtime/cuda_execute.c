@@ -47,13 +47,25 @@ static struct cache_key nvrtc_key(void)
     return cache_hash(&(struct cache_part){what, sizeof what - 1}, 1);
 }
 
-static void note_nvrtc(const struct cache *cache, const char *version)
+// The remote cache is told too whenever it was given a binary.
+static void note_nvrtc(const struct cache *cache, const char *version, bool shared)
 {
     struct cache_key key = nvrtc_key();
     struct text noted = {0};
     bool same = cache_read(cache, &key, &noted) && noted.length == strlen(version) && memcmp(noted.data, version, noted.length) == 0;
     text_free(&noted);
     if (!same) cache_store(cache, &key, version, strlen(version));
+    if (!same || shared) cache_share(cache, CACHE_OBJECTS, &key, NULL, 0, version, strlen(version));
+}
+
+// Where this folder has none, the remote cache's, which is kept.
+static bool read_note(const struct cache *cache, const struct cache_key *key, struct text *noted)
+{
+    enum { LONGEST = 256 };
+    if (cache_read(cache, key, noted)) return noted->length > 0;
+    bool found = cache_fetch(cache, CACHE_OBJECTS, key, noted) && noted->length > 0 && noted->length <= LONGEST;
+    if (found) cache_store(cache, key, noted->data, noted->length);
+    return found;
 }
 
 const char *cuda_noted_nvrtc(struct arena *arena, struct cache_session *session)
@@ -61,7 +73,7 @@ const char *cuda_noted_nvrtc(struct arena *arena, struct cache_session *session)
     struct cache cache = cache_open_place(arena, session, CACHE_OBJECTS);
     struct cache_key key = nvrtc_key();
     struct text noted = {0};
-    const char *version = cache_read(&cache, &key, &noted) && noted.length > 0 ? arena_copy(arena, noted.data, noted.length) : NULL;
+    const char *version = read_note(&cache, &key, &noted) ? arena_copy(arena, noted.data, noted.length) : NULL;
     text_free(&noted);
     cache_close(&cache);
     return version;
@@ -155,7 +167,7 @@ struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struc
         session->compiled++;
     }
     session->taken += built->cached;
-    if (status.ok && nvrtc && request->notes) note_nvrtc(&cache, compiler);
+    if (status.ok && nvrtc && request->notes) note_nvrtc(&cache, compiler, !built->cached);
     cache_close(&cache);
     if (!status.ok && request->source && strcmp(status.code, "internal.nvrtc") == 0) status.code = "usage.source";
     return status;

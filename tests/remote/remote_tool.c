@@ -8,6 +8,7 @@
 //   threads COUNT NAME PLACE    : get, in as many threads at once; prints how many had it
 //   session                     : tells the warnings so far, and goes on as another job of the same process
 //   key NAME                    : the key
+//   bind                        : binds a kernel to cuda:0: "bound, N compiled, N cached", or the code of the error
 //   certificate FILE            : writes one for 127.0.0.1, signed by itself, and behind it its private key
 // PLACE is config or binary. The remote is TILEC_REMOTE_CACHE. At the end the warnings are told.
 #include <pthread.h>
@@ -21,7 +22,7 @@
 
 #include "runtime/config_cache.h"
 #include "runtime/remote.h"
-#include "tests/unit.h"
+#include "tests/embed/embed.h"
 
 struct tool {
     struct arena *arena;
@@ -140,6 +141,19 @@ static void get_in_threads(int count, const char *name, const char *place)
     printf("%d threads have it\n", found);
 }
 
+static void bind_kernel(void)
+{
+    struct session session;
+    struct sums sums;
+    sums_fill(&sums, 50, 1000, 64, NULL, NULL, NULL);
+    if (session_begin(&session, JAGGED_SUM, "cuda", sums.arguments, 3, NULL) == TILEC_OK) {
+        struct tilec_bound_counts counts = tilec_bound_counts(session.bound);
+        printf("bound, %d compiled, %d cached\n", counts.compiled, counts.cached);
+    }
+    else printf("%s\n", tilec_report_message(session.report, tilec_report_count(session.report) - 1).code);
+    session_end(&session);
+}
+
 static void write_certificate(const char *path)
 {
     enum { YEAR = 365 * 86400 };
@@ -177,6 +191,7 @@ int main(void)
         else if (strcmp(verb, "fork") == 0) get_forked(&tool, words[0], words[1]);
         else if (strcmp(verb, "threads") == 0) get_in_threads(atoi(words[0]), words[1], words[2]);
         else if (strcmp(verb, "session") == 0) tell(&tool), begin(&tool);
+        else if (strcmp(verb, "bind") == 0) bind_kernel();
         else if (strcmp(verb, "certificate") == 0) write_certificate(words[0]);
         else if (strcmp(verb, "key") == 0) printf("%s\n", key_of(words[0]).hex);
         else exit(99);
