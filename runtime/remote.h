@@ -31,8 +31,8 @@ struct remote_address {
     int connect_ms, timeout_ms, pause_s;
 };
 // redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], http(s)://[USER:PASSWORD@]HOST[:PORT][/PATH], and behind a question
-// mark prefix=…, readonly, connect_ms=…, timeout_ms=…, pause_s=…. `what` names where the text is from. "none" and "" give
-// NULL. Not ok: usage.cache, with the piece that is wrong and what to write.
+// mark prefix=…, readonly, connect_ms=…, timeout_ms=…, pause_s=…. `what` names where the text is from. NULL for "none"
+// and "". Not ok: usage.cache, with the piece that is wrong and what to write.
 struct status remote_parse(struct arena *arena, const char *what, const char *text,
                            const struct remote_address **address);
 

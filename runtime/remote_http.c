@@ -281,8 +281,8 @@ static const char *what_failed(const struct asking *asking, int code)
     case CURL_FILESIZE_EXCEEDED: case CURL_WRITE_ERROR:
         return arena_printf(asking->job->arena, "its answer has more than %zu bytes", asking->job->limit);
     case CURL_PEER_FAILED_VERIFICATION:
-        return arena_printf(asking->job->arena, "%s; SSL_CERT_FILE may name a file with the certificate of who signed the "
-                            "server's", *asking->error ? asking->error : curl.error(code));
+        return arena_printf(asking->job->arena, "%s; SSL_CERT_FILE may name a file with the certificate of who signed "
+                            "the server's", *asking->error ? asking->error : curl.error(code));
     default: return arena_printf(asking->job->arena, "%s", *asking->error ? asking->error : curl.error(code));
     }
 }

@@ -554,9 +554,8 @@ def test_completions():
 
 def main():
     tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
-             test_tolerance, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine, test_edited_texts, test_names_of_files, test_meant,
-             test_checked,
-             test_interrupts, test_output_that_fails, test_completions]
+             test_tolerance, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine,
+             test_edited_texts, test_names_of_files, test_meant, test_checked, test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:
         if not only or test.__name__[5:] in only:
