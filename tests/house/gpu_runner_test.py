@@ -21,6 +21,9 @@ CASES = [  # name, tests as (suite, protocol, script), last line, exit code
      "1 passed, 0 failed", 0),
     ("a failure", [("gpu", "tap", "#!/bin/sh\necho not ok 1\necho 1..1\n"), ("gpu", "tap", GOOD)], "1 passed, 1 failed", 1),
     ("a crash behind good tests", [("gpu", "tap", GOOD + "kill -SEGV $$\n")], "1 passed, 1 failed", 1),
+    ("a library that isn't installed is left out", [("gpu", "tap", "#!/bin/sh\necho \"1..0 # SKIP cupy isn't installed\"\n"),
+                                                     ("gpu", "tap", "#!/bin/sh\necho ok 1\necho 1..1\n")], "1 passed, 0 failed", 0),
+    ("a missing device is not left out", [("gpu", "tap", "#!/bin/sh\necho \"1..0 # SKIP no device\"\n")], "0 passed, 1 failed", 1),
     ("what is skipped fails", [("gpu", "tap", "#!/bin/sh\necho 'ok 1 # SKIP no device'\necho 1..1\n")], "0 passed, 1 failed", 1),
     ("a hang", [("gpu", "tap", "#!/bin/sh\necho ok 1\necho 1..1\nexec sleep 1000\n")], "1 passed, 1 failed", 1),
 ]
