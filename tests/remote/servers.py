@@ -186,7 +186,8 @@ class Proxy:
     """
 
     def __init__(self, port, fault=None):
-        self.upstream, self.fault, self.connections, self.requests = port, fault, 0, 0
+        self.upstream, self.fault, self.requests = port, fault, 0
+        self.taken, self.own = [], threading.Condition()
         self.listener = socket.socket()
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(64)
@@ -196,11 +197,23 @@ class Proxy:
     def accept(self):
         while True:
             try:
-                client, _ = self.listener.accept()
+                client, (_, port) = self.listener.accept()
             except OSError:
                 return
-            self.connections += 1
+            with self.own:
+                self.taken.append(port)
+                self.own.notify_all()
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    @property
+    def connections(self):
+        """How many there were before this call: they are taken in their order, so one of its own comes behind them."""
+        with socket.create_connection(("127.0.0.1", self.port), 60) as probe, self.own:
+            port = probe.getsockname()[1]
+            self.own.wait_for(lambda: port in self.taken, 60)
+            count = self.taken.index(port)
+            del self.taken[count]
+        return count
 
     def serve(self, client):
         with client:
