@@ -234,6 +234,10 @@ static void store_best(tilec_tune *tune)
     found.search.whole = (job->exhausted || tune->dispatch) && !job->timed_out && !job->interrupted;
     if (!job->timed_out) found.search.seconds = job->seconds;
     config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &found);
+    const struct tune_work *work = &tune->prepared.work;
+    const struct cuda_request built = {
+        .kernel = work->kernel, .config = tune->best, .bindings = work->bindings, .index64 = work->index64, .session = &tune->session};
+    if (tune->cuda) cuda_share(tune->arena, tune->ordinal, &built);
 }
 
 static struct status search(tilec_tune *tune, const tilec_program *program, const struct bind_request *request)

@@ -222,7 +222,7 @@ const char *const *cache_session_environment(struct arena *arena, const struct c
     int count = 0;
     if (settings->folder) list[count++] = arena_printf(arena, "TILEC_CACHE_DIR=%s", settings->folder);
     list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_CACHE=%s", cache_kind_name(settings->kind == CACHE_REMOTE ? CACHE_LOCAL : settings->kind));
-    list[count++] = "TILEC_REMOTE_CACHE=none";  // what a child makes, its parent shares
+    list[count++] = "TILEC_REMOTE_CACHE=none";  // of what children make, their parent shares what it keeps
     list[count++] = settings->skip ? "TILEC_SKIP_CACHE=1" : "TILEC_SKIP_CACHE=0";
     list[count++] = settings->force ? "TILEC_FORCE_AUTOTUNE=1" : "TILEC_FORCE_AUTOTUNE=0";
     list[count++] = settings->assert_hit ? "TILEC_ASSERT_CACHE_HIT=1" : "TILEC_ASSERT_CACHE_HIT=0";

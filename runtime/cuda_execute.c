@@ -201,6 +201,36 @@ struct status cuda_build(struct arena *arena, const struct cuda_properties *prop
     return status;
 }
 
+static void share_built(struct arena *arena, int sm, const struct nvrtc *nvrtc, const struct cuda_request *request)
+{
+    bool ptx = false;
+    struct text entry = {0};
+    struct status status = STATUS_OK;
+    struct target target = choose_target(nvrtc, sm, request->config, &ptx);
+    const struct emitted *emitted = lower_and_emit(arena, target, request, &status);
+    if (!emitted) return;
+    struct cache cache = cache_open_place(arena, request->session, CACHE_OBJECTS);
+    const char *compiler = compiler_name(arena, nvrtc, request->session);
+    struct cache_key key = cuda_binary_key(arena, compiler, target, ptx, emitted->text, emitted->length);
+    if (cache_read(&cache, &key, &entry)) {
+        cache_share(&cache, CACHE_OBJECTS, &key, NULL, 0, entry.data, entry.length);
+        note_nvrtc(&cache, compiler, true);
+    }
+    cache_close(&cache);
+    text_free(&entry);
+}
+
+void cuda_share(struct arena *arena, int ordinal, const struct cuda_request *request)
+{
+    struct nvrtc *nvrtc = NULL;
+    struct cuda_device *device = NULL;
+    const struct cache_settings *settings = &request->session->settings;
+    if (!settings->remote || settings->skip || !cuda_device_look(arena, ordinal, &device).ok) return;
+    if (nvrtc_open(arena, &nvrtc).ok) share_built(arena, device->properties.sm, nvrtc, request);
+    nvrtc_close(nvrtc);
+    cuda_device_close(device);
+}
+
 // ---------------------------------------------------------------------------------------------- the whole way
 
 static struct status run_built(struct arena *arena, struct cuda_device *device, const struct cuda_request *request,

@@ -337,6 +337,45 @@ def test_cubins():
     check("damaged or foreign" in third.err and sets() == 2 * before, "and replaced", third)
 
 
+KEEPING = """kernel keeping(inout y: f32[n, M])
+{
+    for tn in tile(n) {
+        for tm in tile(M) { y[tn, tm] = y[tn, tm]; }
+    }
+}
+"""
+
+
+def test_tuned_cubins():
+    """What nothing is computed for is right on a driver that computes nothing: of three cubins the best one travels."""
+    if len(sys.argv) < 7:
+        return
+    driver, compiler = (str(pathlib.Path(word).resolve()) for word in sys.argv[5:7])
+    env = {"TILEC_TEST_LIBCUDA": driver, "TILEC_NVRTC_DIR": compiler}
+    (FOLDER / "keeping.tile").write_text(KEEPING)
+    words = ["keeping.tile", "--device", "cuda", "--arg", "y=randn", "--dim", "n=100", "--dim", "M=64", "--json"]
+    fresh()
+    first = Ran("tunes cubins", "tune", *words, "--count", "3", **env)
+    check(
+        first.code == 0 and first.warnings == 0 and len(entries("tunes cubins", "objects")) >= 3,
+        "a tune compiles",
+        first,
+    )
+    check(
+        len(keys("config")) == 1 and len(keys("binary")) == 2,
+        "gives its best config, its cubin, and by what it was made",
+    )
+    check(Ran("tunes cubins", "run", *words, **env).json["compiled"] == 0, "and finds them itself")
+    second = Ran("runs cubins", "tune", *words, "--count", "3", **env)
+    check(
+        second.code == 0 and second.json["cached"] and second.json["compiled"] == 0,
+        "another folder tunes nothing",
+        second,
+    )
+    second = Ran("runs cubins", "run", *words, **env)
+    check(second.json["config"]["from"] == "cache" and second.json["compiled"] == 0, "and compiles nothing", second)
+
+
 def test_without_nvrtc():
     """A machine without a compiler takes what another has compiled."""
     if len(sys.argv) < 7:
@@ -369,6 +408,7 @@ for test in (
     test_telling,
     test_addresses,
     test_cubins,
+    test_tuned_cubins,
     test_without_nvrtc,
 ):
     test()
