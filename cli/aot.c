@@ -22,6 +22,7 @@ static bool read_options(const struct arguments *arguments, struct tilec_aot_opt
     options->tune.count = (int)count;
     options->tune.compilers = (int)jobs;
     options->tune.from_cache = (int)similar;
+    options->tune.compile_only = has_option(arguments, OPTION_COMPILE_ONLY);
     options->tune.shard = option_value(arguments, OPTION_SHARD);
     options->max_configs = (int)configs;
     options->shapes = option_value(arguments, OPTION_SHAPES);

@@ -59,20 +59,25 @@ const struct command commands[] = {
     {"tune", command_tune, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_EFFORT, OPTION_BUDGET,
       OPTION_COUNT_OF, OPTION_SEED, OPTION_OUTPUT, OPTION_MINIMAL, OPTION_CONFIGS, OPTION_RESULTS, OPTION_JOURNAL, OPTION_JOBS,
-      OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE, OPTION_NO_VALIDATE, CACHE, OPTION_JSON, ALWAYS},
+      OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_FROM_CACHE, OPTION_SHARD, OPTION_FOLDER, OPTION_MERGE, OPTION_COMPILE_ONLY, OPTION_ARCH,
+      OPTION_NO_VALIDATE, CACHE, OPTION_JSON, ALWAYS},
      "search for the fastest config of a kernel on data and a device",
      "Arguments are those of run. Every config is compiled in a process of its own, checked against the reference and only then\n"
      "timed; one that crashes, hangs or is wrong costs itself and nothing else. The default effort is full (60 s), quick takes 15 s,\n"
      "none tries the default config alone; --budget and --count say otherwise. An interrupt ends the search with the best so far.\n"
-     "The best config is kept in the cache, where run and bench find it. Ends with 4 if no config was ok.",
+     "The best config is kept in the cache, where run and bench find it. Ends with 4 if no config was ok.\n"
+     "With --shard each of several processes tries its share and notes it in --folder; --merge, with the same arguments, puts the\n"
+     "shares together.",
      "tilec tune examples/jagged_sum.tile --kernel jagged_sum --device cuda --arg x=randn \\\n"
      "    --arg 'offsets=offsets(uniform(1, 2047))' --dim B=1024 --dim M=256 --dim 'nnz=total(offsets)' -o best.json\n"
-     "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --configs list.json --results rows.json"},
+     "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --configs list.json --results rows.json\n"
+     "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --device cuda --shard auto --folder shards\n"
+     "tilec tune examples/jagged_softmax.tile --arg x=@x.npy --arg offsets=@offsets.npy --device cuda --merge shards -o best.json"},
     {"aot", command_aot, "FILE", 1, 1, NULL,
      {OPTION_KERNEL, OPTION_SHAPES, OPTION_ARG, OPTION_DIM, OPTION_TYPE, OPTION_STATIC, OPTION_DYNAMIC, OPTION_DEVICE, OPTION_ARCH,
       OPTION_PHASE, OPTION_GOAL, OPTION_THRESHOLD, OPTION_MAX_CONFIGS, OPTION_LIST, OPTION_FOLDER, OPTION_OUT, OPTION_EFFORT, OPTION_BUDGET,
-      OPTION_COUNT_OF, OPTION_FROM_CACHE, OPTION_SHARD, OPTION_SEED, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT, OPTION_NO_VALIDATE,
-      CACHE, ALWAYS},
+      OPTION_COUNT_OF, OPTION_FROM_CACHE, OPTION_SHARD, OPTION_COMPILE_ONLY, OPTION_SEED, OPTION_JOBS, OPTION_COMPILE_LIMIT, OPTION_RUN_LIMIT,
+      OPTION_NO_VALIDATE, CACHE, ALWAYS},
      "write the heuristic file that chooses a config for each of many shapes",
      "In four phases: collect searches a config for every shape of --shapes, measure times each of them on all shapes, build writes\n"
      "the file, evaluate says what its choices cost. --folder keeps what each phase leaves; what is there isn't done again, and what\n"

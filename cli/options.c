@@ -72,6 +72,8 @@ const struct option_info option_table[OPTION_KINDS] = {
     [OPTION_FROM_CACHE] = {"from-cache", 0, "N", false, false, NULL, "begin with the N best known configs of similar shapes"},
     [OPTION_SHARD] = {"shard", 0, "I/N", false, false, "auto",
                       "only this share of the work: 2/4, the second of four; auto: by Slurm's, Open MPI's or torchrun's variables"},
+    [OPTION_MERGE] = {"merge", 0, "DIR", false, true, NULL, "no tune: the table, and the best, of the shards whose journals are here"},
+    [OPTION_COMPILE_ONLY] = {"compile-only", 0, NULL, false, false, NULL, "only fill the cache of binaries; with --arch this needs no GPU"},
     [OPTION_SHAPES] = {"shapes", 0, "FILE", false, true, NULL, "a JSON array of shapes: arguments, dimensions and types of each"},
     [OPTION_FOLDER] = {"folder", 0, "DIR", false, true, NULL, "what phases leave for each other; otherwise aot"},
     [OPTION_PHASE] = {"phase", 0, "PHASE", false, false, "collect measure build evaluate", "only this phase"},
@@ -95,6 +97,10 @@ const struct option_info *option_of_command(const struct command *command, enum 
     static const struct option_info list = {"list", 0, NULL, false, false, NULL, "say which file, config and rule each shape has"};
     static const struct option_info tried = {"count", 'n', "K", false, false, NULL, "a search tries at most so many configs"};
     if (option == OPTION_DEVICE && command->run != command_run) return &timed;
+    static const struct option_info journals = {"folder", 0, "DIR", false, true, NULL, "the journals of shards, a file each; otherwise tune"};
+    static const struct option_info made = {"arch", 'a', "SM", false, false, "sm_80 sm_90 sm_100", "what --compile-only compiles for; otherwise the device"};
+    if (option == OPTION_FOLDER && command->run == command_tune) return &journals;
+    if (option == OPTION_ARCH && command->run == command_tune) return &made;
     if (option == OPTION_COUNT_OF && (command->run == command_aot || command->run == command_tune)) return &tried;
     if (option == OPTION_LIST && command->run == command_aot) return &list;
     if (option == OPTION_OUT && command->run == command_aot) return &out;

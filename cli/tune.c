@@ -24,6 +24,11 @@ static bool read_options(const struct arguments *arguments, struct tilec_tune_op
     options->run = run_options(arguments, seed);
     options->configs = option_value(arguments, OPTION_CONFIGS);
     options->journal = option_value(arguments, OPTION_JOURNAL);
+    options->shard = option_value(arguments, OPTION_SHARD);
+    options->folder = option_value(arguments, OPTION_FOLDER);
+    options->merge = option_value(arguments, OPTION_MERGE);
+    options->arch = option_value(arguments, OPTION_ARCH);
+    options->compile_only = has_option(arguments, OPTION_COMPILE_ONLY);
     return option_count(arguments, OPTION_COUNT_OF, 20000, &options->count) && option_count(arguments, OPTION_JOBS, 64, &options->compilers) &&
            option_count(arguments, OPTION_FROM_CACHE, 1000, &options->from_cache) &&
            option_positive(arguments, OPTION_COMPILE_LIMIT, "a number of seconds", &options->compile_limit) &&

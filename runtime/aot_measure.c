@@ -46,10 +46,23 @@ static struct tilec_tune_options tune_options(const struct aot_job *job, const c
                                               const char *hash) {
     struct tilec_tune_options options = job->options->tune;
     options.run = aot_shape_at(job, index)->run;
-    options.configs = options.shard = NULL;
+    options.configs = options.shard = options.merge = NULL;
+    options.arch = options.compile_only ? job->options->arch : NULL;
     options.journal =
         aot_file(job->arena, job->options->folder, phase, index, arena_printf(job->arena, "%.12s.journal", hash));
+    if (options.compile_only)
+        options.journal = NULL;
     return options;
+}
+
+// Nothing comes of it for other phases: what is compiled is in the cache.
+static struct status compile_one(struct aot_job *job, const char *phase, int index,
+                                 const struct tilec_tune_options *options) {
+    tilec_tune *tune = NULL;
+    note(job, phase, index, "compiling");
+    tilec_result result = tilec_tune_kernel(job->program, options, job->report, &tune);
+    tilec_tune_free(tune);
+    return result == TILEC_OK || result == TILEC_NO_CONFIG ? STATUS_OK : ended(job, result);
 }
 
 static struct status collect_one(struct aot_job *job, int index) {
@@ -58,6 +71,8 @@ static struct status collect_one(struct aot_job *job, int index) {
     tilec_tune *tune = NULL;
     struct config *config = NULL;
     const char *line = NULL;
+    if (options.compile_only)
+        return compile_one(job, "collect", index, &options);
     struct aot_found found = aot_found_read(job->arena, job->options->folder, index, shape);
     if (found.known)
         return note(job, "collect", index, "known"), same_device(job, "collect", index, found.device);
@@ -131,6 +146,8 @@ static struct status measure_one(struct aot_job *job, int index) {
     double *times = aot_times_of(job, index);
     options.configs = arena_printf(job->arena, "%s/configs.json", job->options->folder);
     const char *device = NULL;
+    if (options.compile_only)
+        return compile_one(job, "measure", index, &options);
     if (aot_times_read(job->arena, job->options->folder, index, aot_shape_at(job, index), &job->list, times, &device))
         return note(job, "measure", index, "known"), same_device(job, "measure", index, device);
     note(job, "measure", index, arena_printf(job->arena, "%d configs", job->list.count));

@@ -30,6 +30,11 @@ static bool wants(const struct aot_job *job, const char *phase) {
 static struct status read_shard(struct aot_job *job) {
     const char *phase = job->options->phase;
     struct status status = shard_parse(job->arena, job->options->tune.shard, &job->shard);
+    if (status.ok && job->options->tune.compile_only &&
+        (!phase || (strcmp(phase, "collect") != 0 && strcmp(phase, "measure") != 0)))
+        return status_failed(job->arena, "usage.phase",
+                             "with --compile-only, --phase is collect (what its searches begin with) or measure (what "
+                             "they found): the others compile nothing");
     if (!status.ok || job->shard.count == 0 ||
         (phase && (strcmp(phase, "collect") == 0 || strcmp(phase, "measure") == 0)))
         return status;
@@ -92,7 +97,7 @@ static struct status look_at_device(struct aot_job *job) {
 static struct status find_target(struct aot_job *job) {
     const char *arch = job->options->arch;
     struct target target = {.kind = TARGET_CPU};
-    bool measures = wants(job, "collect") || wants(job, "measure");
+    bool measures = (wants(job, "collect") || wants(job, "measure")) && !job->options->tune.compile_only;
     if (arch && (!target_parse(arch, &target) || target.kind == TARGET_CPU))
         return status_failed(job->arena, "usage.arch", "'%s' is no GPU architecture: they are spelled like sm_90",
                              arch);

@@ -10,113 +10,28 @@
 #include "runtime/runtime.h"
 #include "runtime/tune_job.h"
 
-enum { SEARCH_ROWS = 20000, LIST_ROWS = 1000000, COMPILERS_DEFAULT = 16 };
+enum { COMPILERS_DEFAULT = 16 };
 static const double compile_seconds = 60, run_seconds = 20;
-
-// ---------------------------------------------------------------------------------------------- the rows
-
-// An entry of the list is a config or, in its place, the reason why it is none.
-static void add_listed(tilec_tune *tune, const struct wire *item)
-{
-    char *text = wire_print(item);
-    struct config *config = NULL;
-    const char *kept = arena_copy(tune->arena, text ? text : "", text ? strlen(text) : 0);
-    struct status status = config_parse(tune->arena, tune->bound.kernel, kept, strlen(kept), &config);
-    if (status.ok) tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
-    else tune_rows_add(&tune->rows, NULL, kept, status.reason);
-    free(text);
-}
-
-static struct status read_list(tilec_tune *tune, const char *path)
-{
-    const char *reason = NULL;
-    const struct source *source = source_read(tune->arena, path, &reason);
-    if (!source) return status_failed(tune->arena, "usage.file", "can't read %s: %s", path, reason);
-    // As the member of an object: messages are objects.
-    const char *text = arena_printf(tune->arena, "{\"list\": %s\n}", source->text);
-    struct wire *root = strlen(source->text) == source->length ? wire_parse(text, strlen(text)) : NULL;
-    const struct wire *list = wire_get(root, "list");
-    bool empty = list && wire_count(list) == 0;
-    if (wire_count(list) == 0 || wire_count(list) > LIST_ROWS) {
-        wire_free(root);
-        return status_failed(tune->arena, "usage.configs", empty ? "%s has no configs" : "%s is no JSON array of configs", path);
-    }
-    tune->rows = tune_rows_new(tune->arena, wire_count(list));
-    for (const struct wire *item = wire_first(list); item; item = wire_next(item)) add_listed(tune, item);
-    wire_free(root);
-    return STATUS_OK;
-}
-
-// Their kernel is the caller's, which is the same one: names in them are those of the caller's configs.
-static struct status add_dispatch(tilec_tune *tune)
-{
-    struct status status = STATUS_OK;
-    tune->rows = tune_rows_new(tune->arena, tune->dispatch->count);
-    for (int i = 0; i < tune->dispatch->count && status.ok; i++) {
-        struct config *config = NULL;
-        const char *text = tune_config_text(tune->arena, tune->bound.kernel, tune->dispatch->configs[i]);
-        status = config_parse(tune->arena, tune->bound.kernel, text, strlen(text), &config);
-        if (status.ok) tune_rows_add(&tune->rows, config, text, NULL);
-    }
-    return status;
-}
-
-static void add_default(tilec_tune *tune, int sm)
-{
-    struct config_data data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, sm);
-    const struct config *config = config_default_for(tune->arena, tune->bound.kernel, &data);
-    tune_rows_add(&tune->rows, config, tune_config_text(tune->arena, tune->bound.kernel, config), NULL);
-}
-
-static void add_similar(tilec_tune *tune, int most)
-{
-    struct config_entry *entries = ARENA_ARRAY(tune->arena, struct config_entry, most + 1);
-    int count = config_cache_similar(tune->arena, &tune->session, tune->bound.kernel, &tune->key, most, entries);
-    for (int i = 0; i < count; i++)
-        tune_rows_add(&tune->rows, entries[i].config, tune_config_text(tune->arena, tune->bound.kernel, entries[i].config), NULL);
-}
-
-static struct status make_rows(tilec_tune *tune)
-{
-    const struct tilec_tune_options *options = tune->options;
-    int sm = 0;
-    struct status status = resolve_sm(tune->arena, tune->cuda, tune->ordinal, &sm);
-    if (!status.ok) return status;
-    const struct search_facts facts = {.cpu = !tune->cuda, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
-                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, sm),
-                                       .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
-    if (tune->dispatch) return add_dispatch(tune);
-    if (options->configs) return read_list(tune, options->configs);
-    bool none = tune->session.settings.effort == EFFORT_NONE;
-    tune->rows = tune_rows_new(tune->arena, none ? 1 : options->count > 0 ? options->count : SEARCH_ROWS);
-    if (options->from_cache > 0 && !none) add_similar(tune, options->from_cache < tune->rows.limit ? options->from_cache : tune->rows.limit);
-    if (none) add_default(tune, sm);
-    else tune->job.search = search_new(tune->arena, tune->bound.kernel, options->run.seed, &facts);
-    tune->searches = !none;
-    return STATUS_OK;
-}
 
 // ---------------------------------------------------------------------------------------------- the journal
 
-// What has to be the same for results to be taken over: the config key, the exact extents, the data, and the list.
-static const char *journal_key(const tilec_tune *tune)
+static struct status choose_journal(tilec_tune *tune)
 {
-    const struct tilec_run_options *run = &tune->options->run;
-    struct text text = {0};
-    text_printf(&text, "%s %s %llu %d", tune->key.hash.hex, TILEC_VERSION, (unsigned long long)run->seed, tune->searches);
-    for (int i = 0; i < tune->bound.kernel->dim_count; i++) text_printf(&text, " %lld", (long long)tune->bound.dims[i]);
-    for (int i = 0; i < run->argument_count; i++) text_printf(&text, " %s", run->arguments[i]);
-    for (int i = 0; i < tune->rows.count && !tune->searches; i++) text_printf(&text, "\n%s", tune->rows.items[i].text);
-    struct cache_key key = cache_hash(&(struct cache_part){text.data, text.length}, 1);
-    text_free(&text);
-    return arena_copy(tune->arena, key.hex, strlen(key.hex));
+    const struct tilec_tune_options *options = tune->options;
+    struct status status = shard_parse(tune->arena, options->shard, &tune->shard);
+    tune->journal_path = options->journal;
+    if (!status.ok || tune->shard.count == 0 || options->compile_only) return status;
+    if (options->journal)
+        return status_failed(tune->arena, "usage.shard", "a shard has its journal in a folder that all share: --folder, not --journal");
+    return shard_journal(tune->arena, options->folder ? options->folder : "tune", &tune->shard, &tune->journal_path);
 }
 
 static struct status open_journal(tilec_tune *tune)
 {
-    if (!tune->options->journal) return STATUS_OK;
-    struct status status = journal_open(tune->arena, tune->options->journal, journal_key(tune), tune->bound.kernel, tune->searches, &tune->rows,
-                                        &tune->resumed, &tune->journal);
+    if (!tune->journal_path) return STATUS_OK;
+    const char *about = tune->shard.count ? shard_head(tune->arena, &tune->shard, tune->key.fields[KEY_DEVICE]) : "";
+    struct status status = journal_open(tune->arena, tune->journal_path, tune_journal_key(tune), about, tune->bound.kernel, tune->searches,
+                                        &tune->rows, &tune->resumed, &tune->journal);
     if (status.ok) tune->job.journal = &tune->journal;
     return status;
 }
@@ -202,10 +117,10 @@ static tilec_result outcome(const tilec_tune *tune, const struct status *status,
 {
     if (!status->ok) return report_status(report, status);
     if (tune->job.interrupted) return TILEC_INTERRUPTED;
-    return tune->best ? TILEC_OK : TILEC_NO_CONFIG;
+    return tune->best || tune_rows_compiled(&tune->rows) ? TILEC_OK : TILEC_NO_CONFIG;
 }
 
-// ---------------------------------------------------------------------------------------------- all of it
+// ---------------------------------------------------------------------------------------------- a search
 
 static struct status look_up(tilec_tune *tune)
 {
@@ -213,9 +128,10 @@ static struct status look_up(tilec_tune *tune)
         .kernel = tune->bound.kernel, .bindings = &tune->bound.bindings, .tensors = tune->bound.views, .checked = tune->options->run.checked,
         .cuda = tune->cuda, .ordinal = tune->ordinal, .session = &tune->session};
     const struct config_search wanted = wanted_search(tune);
-    if (tune->dispatch) return STATUS_OK;  // the caller has looked
+    bool part = tune->shard.count > 0 || tune->options->merge;
+    if (tune->dispatch || tune->options->compile_only) return STATUS_OK;  // the caller has looked, or wants no answer
     struct status status = resolve_key(tune->arena, &request, &tune->key);
-    if (!status.ok || tune->options->configs) return status;
+    if (!status.ok || tune->options->configs || part) return status;
     tune->cached = config_cache_find(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &wanted, &tune->entry);
     if (tune->cached) tune->best = tune->entry.config;
     else if (tune->session.settings.assert_hit) status = config_cache_miss(tune->arena, &tune->session, &tune->key, &wanted);
@@ -226,13 +142,15 @@ static struct status look_up(tilec_tune *tune)
 static void store_best(tilec_tune *tune)
 {
     const struct tune_job *job = &tune->job;
-    bool lasting = tune->searches || (tune->dispatch && !job->interrupted);
+    bool merged = tune->options->merge && !tune->options->configs && !tune->unknown;
+    bool lasting = (tune->searches && tune->shard.count == 0 && !tune->options->compile_only) || merged || (tune->dispatch && !job->interrupted);
     if (!lasting || !tune->best || (job->interrupted && tune->session.settings.force)) return;
     struct config_found found = {.config = tune->best, .milliseconds = tune->rows.items[tune->best_row].result.median};
     found.search = tune->dispatch ? (struct config_search){.effort = EFFORT_NONE} : wanted_search(tune);
     found.search.configs = tune->rows.count;
     found.search.whole = (job->exhausted || tune->dispatch) && !job->timed_out && !job->interrupted;
     if (!job->timed_out) found.search.seconds = job->seconds;
+    if (merged) found.search.seconds = tune->merged.seconds, found.search.whole = tune->merged.whole;
     config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &found);
     const struct tune_work *work = &tune->prepared.work;
     const struct cuda_request built = {
@@ -240,11 +158,18 @@ static void store_best(tilec_tune *tune)
     if (tune->cuda) cuda_share(tune->arena, tune->ordinal, &built);
 }
 
+// Whether there was no more to try.
+static bool went_through(const struct tune_job *job)
+{
+    return job->exhausted && !job->timed_out && !job->interrupted;
+}
+
 static struct status search(tilec_tune *tune, const tilec_program *program, const struct bind_request *request)
 {
     const char *reason = NULL;
     int compilers = 1;
-    struct status status = make_rows(tune);
+    struct status status = resolve_sm(tune->arena, tune->cuda, tune->ordinal, &tune->sm);
+    if (status.ok) status = tune_make_rows(tune);
     if (status.ok) status = fit_memory(tune, &compilers);
     if (!status.ok) return status;
     tune->job.program = worker_program(tune->arena, tune->options->worker, &reason);
@@ -258,24 +183,104 @@ static struct status search(tilec_tune *tune, const tilec_program *program, cons
     fill_job(tune, program, compilers);
     status = tune_run(tune->arena, &tune->job);
     tune->done = true;
+    if (status.ok && !tune->job.interrupted) journal_finished(&tune->journal, tune->job.seconds, went_through(&tune->job));
     take_best(tune);
     store_best(tune);
     return status.ok ? tune_second_opinion(tune, request) : status;
 }
 
+// ---------------------------------------------------------------------------------------------- shards together
+
+// On a machine without such a device the key isn't known: what comes of it is right all the same, and can't be kept.
+static struct status merge(tilec_tune *tune)
+{
+    struct status status = look_up(tune), made = tune_make_rows(tune);
+    if (!status.ok) tune->unknown = status.reason;
+    if (made.ok)
+        made = shards_merge(tune->arena, tune->options->merge, tune->bound.kernel, tune->options->configs != NULL, &tune->rows, &tune->merged);
+    if (!made.ok) return made;
+    if (!tune->unknown && strcmp(tune->merged.device, tune->key.fields[KEY_DEVICE]) != 0)
+        tune->unknown = arena_printf(tune->arena, "this device is %s", tune->key.fields[KEY_DEVICE]);
+    if (!tune->unknown && strcmp(tune->merged.key, tune_journal_key(tune)) != 0)
+        return status_failed(tune->arena, "usage.merge", "%s has journals of another tune (another program, data, driver, seed or list of configs)",
+                             tune->options->merge);
+    tune->done = true;
+    take_best(tune);
+    store_best(tune);
+    return STATUS_OK;
+}
+
+// ---------------------------------------------------------------------------------------------- compiling alone
+
+// Limits of architectures where there is no device to ask: those of the largest ones, since a device is asked again.
+static struct status compiling_target(tilec_tune *tune)
+{
+    struct target target;
+    const char *arch = tune->options->arch;
+    if (!arch) return resolve_sm(tune->arena, tune->cuda, tune->ordinal, &tune->sm);
+    if (!target_parse(arch, &target) || target.kind != TARGET_CUDA)
+        return status_failed(tune->arena, "usage.arch", "'%s' is no GPU architecture: they are spelled like sm_90", arch);
+    tune->cuda = true;
+    tune->sm = target.sm;
+    return STATUS_OK;
+}
+
+static struct status compile(tilec_tune *tune, const tilec_program *program)
+{
+    const char *reason = NULL;
+    struct status status = tune_make_rows(tune);
+    if (!status.ok) return status;
+    tune->job.program = worker_program(tune->arena, tune->options->worker, &reason);
+    if (!tune->job.program) return status_failed(tune->arena, "missing.worker", "%s", reason);
+    tune_prepare_compiling(tune->arena, &tune->bound, &tune->prepared.work);
+    if (tune->cuda) tune->prepared.work.properties = cuda_properties_for(tune->arena, tune->sm);
+    fill_job(tune, program, compilers_here(tune));
+    tune->peak_bytes = tune_peak_memory(NULL, tune->job.compilers);
+    tune->job.compile_only = true;
+    tune->job.alone = false;
+    tune->job.reference = NULL;
+    status = tune_run(tune->arena, &tune->job);
+    tune->done = true;
+    return status;
+}
+
+// ---------------------------------------------------------------------------------------------- all of it
+
+static struct status check_options(const tilec_tune *tune)
+{
+    const struct tilec_tune_options *options = tune->options;
+    if (options->merge && (options->shard || options->journal || options->compile_only))
+        return status_failed(tune->arena, "usage.merge", "a merge measures nothing: it goes with no --shard, --journal or --compile-only");
+    if (options->compile_only && options->journal)
+        return status_failed(tune->arena, "usage.compile", "--compile-only has no results for a --journal");
+    if (options->arch && !options->compile_only)
+        return status_failed(tune->arena, "usage.arch", "--arch says what --compile-only compiles for; a tune is on a device");
+    return STATUS_OK;
+}
+
+static struct status find_device(tilec_tune *tune)
+{
+    const char *device = tune->options->run.device ? tune->options->run.device : "cpu";
+    tune->cuda = cuda_device_named(device, &tune->ordinal);
+    if (!tune->cuda && strcmp(device, "cpu") != 0)
+        return status_failed(tune->arena, "usage.device", "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
+    return tune->options->compile_only ? compiling_target(tune) : STATUS_OK;
+}
+
 static struct status steps(tilec_tune *tune, const tilec_program *program, struct diagnostics *diagnostics)
 {
     const struct tilec_run_options *run = &tune->options->run;
-    const char *device = run->device ? run->device : "cpu";
-    struct status status = cache_session_begin(tune->arena, &run->cache, &tune->session);
-    tune->cuda = cuda_device_named(device, &tune->ordinal);
-    if (!status.ok) return status;
-    if (!tune->cuda && strcmp(device, "cpu") != 0)
-        return status_failed(tune->arena, "usage.device", "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
     struct bind_request request = run_bind_request(program, run);
     request.lazy = true;  // a known answer wants no data but what the key is made of
-    status = bind_arguments(tune->arena, &request, diagnostics, &tune->bound);
-    if (status.ok) status = look_up(tune);
+    struct status status = cache_session_begin(tune->arena, &run->cache, &tune->session);
+    if (status.ok) status = check_options(tune);
+    if (status.ok) status = find_device(tune);
+    if (status.ok && !tune->options->merge) status = choose_journal(tune);
+    if (status.ok) status = bind_arguments(tune->arena, &request, diagnostics, &tune->bound);
+    if (!status.ok) return status;
+    if (tune->options->merge) return merge(tune);
+    if (tune->options->compile_only) return compile(tune, program);
+    status = look_up(tune);
     return status.ok && !tune->cached ? search(tune, program, &request) : status;
 }
 
@@ -336,7 +341,8 @@ static struct status tune_instead(const struct tune_for_run *job, const struct d
     struct tilec_tune_options options = job->options->search ? *job->options->search : (struct tilec_tune_options){0};
     struct diagnostics diagnostics;
     options.run = *job->options;
-    options.configs = options.journal = NULL;
+    options.configs = options.journal = options.shard = options.merge = options.arch = NULL;
+    options.compile_only = 0;
     tilec_tune *tune = tune_new(&options);
     if (!tune) return status_failed(arena, "internal.memory", "out of memory");
     if (dispatch) tune->dispatch = dispatch, tune->key = *key;

@@ -41,13 +41,17 @@ static void add_remarks(tilec_tune *tune)
 {
     struct text *out = &tune->summary;
     const struct tune_job *job = &tune->job;
-    if (tune->resumed) text_printf(out, "%d rows were taken over from %s\n", tune->resumed, tune->options->journal);
+    if (tune->resumed) text_printf(out, "%d rows were taken over from %s\n", tune->resumed, tune->journal_path);
     if (tune->prepared.sampled && !job->remark)
         text_printf(out, "reference: the default config, which agrees with the evaluator on %lld of %lld rows\n",
                     (long long)tune->prepared.checked_rows, (long long)tune->prepared.all_rows);
+    if (tune->merged.shards)
+        text_printf(out, "%d results of %d shards on %s, from %s\n", tune->merged.results, tune->merged.shards, tune->merged.device,
+                    tune->options->merge);
+    if (tune->merged.shards && tune->unknown) text_printf(out, "note: the best isn't kept in the cache of this machine: %s\n", tune->unknown);
     if (tune->prepared.remark) text_printf(out, "note: %s\n", tune->prepared.remark);
     if (job->remark) text_printf(out, "note: %s\n", job->remark);
-    if (tune->journal.broken) text_printf(out, "note: the journal %s could not be written to its end\n", tune->options->journal);
+    if (tune->journal.broken) text_printf(out, "note: the journal %s could not be written to its end\n", tune->journal_path);
     if (mostly_wrong(tune)) add_judgement(tune, out);
 }
 
@@ -141,6 +145,8 @@ tilec_text tilec_tune_json(const tilec_tune *tune)
     wire_add_int(&out, "filled", tune->bound.filled);
     wire_add_int(&out, "compiled", tune->job.started);
     wire_add_int(&out, "rows", tune->rows.count);
+    if (tune->shard.count) wire_add_text(&out, "shard", shard_name(tune->arena, &tune->shard));
+    if (tune->merged.shards) wire_add_int(&out, "shards", tune->merged.shards);
     json_histogram(&out, &tune->rows);
     text_add(&out, ", \"best\": ");
     if (tune->best_row >= 0) tune_row_print(&out, &tune->rows, tune->best_row, false);

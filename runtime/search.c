@@ -85,9 +85,11 @@ static bool note(struct search *search, const char *text)
     return true;
 }
 
+// Also false for what other shards try.
 static bool is_new(struct search *search, struct arena *arena, const struct config *config)
 {
-    return search->seen_size == 0 || !*find_slot(search->seen, search->seen_size, tune_config_text(arena, search->kernel, config));
+    const char *text = tune_config_text(arena, search->kernel, config);
+    return shard_has(&search->facts.shard, text) && (search->seen_size == 0 || !*find_slot(search->seen, search->seen_size, text));
 }
 
 // ---------------------------------------------------------------------------------------------- moves

@@ -466,6 +466,10 @@ struct tilec_tune_options {
     double compile_limit, run_limit;  // seconds for a config; 0: 60 to compile, 20 to run
     int from_cache;               // the search begins with so many best known configs of similar shapes
     const char *shard;            // "2/4": only the second of four shares, or "auto", by the launcher; NULL: all of it
+    const char *folder;           // of the shards' journals, a file each, in place of `journal`; NULL: "tune"
+    const char *merge;            // no tune: what the journals in this folder of shards have come to; NULL: a tune
+    int compile_only;             // only fills the cache of binaries: needs no device with `arch`
+    const char *arch;             // "sm_90": what to compile for; NULL: the device
     // Called every tenth of a second or so; NULL: not called.
     void (*progress)(void *data, const struct tilec_tune_progress *progress);
     // Asked now and then: not 0 ends the tune with what there is. NULL: never.
@@ -481,7 +485,7 @@ void tilec_tune_free(tilec_tune *tune);                   // before its program
 // Row i is config i of the list, or the i-th that the search tried. None if the best was known from the cache.
 struct tilec_tune_row {
     const char *config;           // as JSON; what was given, where that is no config
-    const char *status;           // "ok", "skipped: lowering", …
+    const char *status;           // "ok", "compiled", "skipped: lowering", …
     const char *reason;           // "" if ok
     int code;                     // the raw one: CUresult, signal or exit code; 0: none
     double milliseconds, spread;  // infinite unless ok

@@ -11,6 +11,7 @@
 
 #include "runtime/build.h"
 #include "runtime/data.h"
+#include "runtime/shard.h"
 #include "runtime/wire.h"
 
 // ---------------------------------------------------------------------------------------------- rows (tune_rows.c)
@@ -18,8 +19,9 @@
 enum tune_status {
     TUNE_WAITING,  // nothing came of it yet; no finished tune has one
     TUNE_OK,
+    TUNE_COMPILED,  // and nothing more was asked for
     TUNE_SKIPPED_CONFIG, TUNE_SKIPPED_LOWERING, TUNE_SKIPPED_LIMITS, TUNE_SKIPPED_COMPILE, TUNE_SKIPPED_COMPILE_TIMEOUT,
-    TUNE_SKIPPED_COMPILE_CRASH, TUNE_SKIPPED_BUDGET, TUNE_SKIPPED_INTERRUPTED,
+    TUNE_SKIPPED_COMPILE_CRASH, TUNE_SKIPPED_BUDGET, TUNE_SKIPPED_INTERRUPTED, TUNE_SKIPPED_SHARD,
     TUNE_FAILED_LAUNCH, TUNE_FAILED_ILLEGAL_ACCESS, TUNE_FAILED_MISALIGNED, TUNE_FAILED_TIMEOUT, TUNE_FAILED_CRASH,
     TUNE_FAILED_OUT_OF_MEMORY, TUNE_FAILED_WRONG_RESULT, TUNE_FAILED_TIMING,
     TUNE_STATUS_COUNT
@@ -67,6 +69,7 @@ int tune_rows_add(struct tune_rows *rows, const struct config *config, const cha
 const char *tune_config_text(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 // The rows of status ok, fastest first, at most `most`; returns how many. For printing: nothing else is numbered so.
 int tune_rows_best(const struct tune_rows *rows, int most, int *best);
+int tune_rows_compiled(const struct tune_rows *rows);  // how many were compiled, and no more
 // A row as JSON: {"row": 3, "status": "ok", …}; with its config if asked for.
 void tune_row_print(struct text *out, const struct tune_rows *rows, int index, bool config);
 // Reads what tune_row_print wrote, but for the config. False if it isn't one.
@@ -161,6 +164,8 @@ struct tune_device {
 };
 
 extern const struct tune_target tune_target_cpu, tune_target_cuda;
+// What the compiling workers of tune_target_cuda want to know of an architecture without a device.
+const char *cuda_properties_for(struct arena *arena, int sm);
 
 // The main function of a worker program, whose socket is descriptor 3 and whose file of tensors, if it has one, 4.
 enum { WORKER_SOCKET = 3, WORKER_FILE = 4 };
@@ -207,20 +212,38 @@ struct journal {
     int file;            // -1: none
     bool broken;         // a write failed: told once, and on without it
 };
-// Opens or creates it. `key` says what is tuned on what; a journal of another key is refused. Results that it already
+// Opens or creates it. `key` says what is tuned on what, and `about` (more members of its head: ", \"shard\": \"2/4\"",
+// or "") who does it; a journal of another head is refused. Results that it already
 // has go into the rows that have the same place and config; *resumed counts them. With `grow`, rows that it has beyond
 // those given are added, too (the search's own).
-struct status journal_open(struct arena *arena, const char *path, const char *key, const struct ir_kernel *kernel, bool grow,
-                           struct tune_rows *rows, int *resumed, struct journal *journal);
+struct status journal_open(struct arena *arena, const char *path, const char *key, const char *about,
+                           const struct ir_kernel *kernel, bool grow, struct tune_rows *rows, int *resumed,
+                           struct journal *journal);
 void journal_started(struct journal *journal, const struct tune_rows *rows, int index);
 void journal_done(struct journal *journal, const struct tune_rows *rows, int index);
+void journal_finished(struct journal *journal, double seconds, bool whole);  // the tune has come to its end
 void journal_close(struct journal *journal);
+
+// A shard's journal, to be merged with those of the others.
+struct journal_read {
+    const char *key, *device, *shard;
+    bool finished, whole;  // to its end; there was no more to try
+    double seconds;      // that it took
+    int count;           // one behind its highest row
+    struct journal_entry *entries;
+};
+// `rows`: how many the list has; 0: it was a search.
+struct status journal_read(struct arena *arena, const char *path, const struct ir_kernel *kernel, int rows,
+                           struct journal_read *read);
+// Its results, into rows of the same place and config, or with `append` as further rows. Returns how many.
+int journal_take_results(const struct journal_read *read, bool append, struct tune_rows *rows);
 
 // ---------------------------------------------------------------------------------------------- the search (search.c, search_model.c)
 
 struct search;
 struct search_facts {  // of the device; 0: not known
     bool cpu;
+    struct shard shard;  // whose configs are proposed
     int multiprocessors, threads_per_multiprocessor, registers_per_multiprocessor;
     struct config_data data;   // for the config to begin with
     const struct ir_bindings *bindings;  // of the data; NULL: not known
@@ -252,6 +275,7 @@ struct tune_job {
     struct search *search;        // NULL: the rows are given
     int compilers;                // compiling workers
     bool alone;                   // nothing may compile while something is timed (the CPU)
+    bool compile_only;            // there is no device: work->properties are what code is made for
     double budget;                // seconds from `begun`; 0: none
     double compile_limit, run_limit;  // seconds
     double (*now)(void *data);    // NULL: the monotonic clock

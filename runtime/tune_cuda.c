@@ -53,6 +53,21 @@ static bool read_properties(struct arena *arena, const char *text, struct cuda_p
     return properties->sm > 0 && properties->threads_per_block > 0;
 }
 
+// Of an architecture, where no device is asked. Shared memory is that of the roomier ones of a generation: a device is
+// asked again before anything runs there.
+const char *cuda_properties_for(struct arena *arena, int sm)
+{
+    struct text text = {0};
+    const struct cuda_properties properties = {
+        .name = arena_printf(arena, "sm_%d", sm), .bus = "", .sm = sm, .warp = 32, .threads_per_block = 1024,
+        .threads_per_multiprocessor = 2048, .registers_per_block = 65536, .shared_per_block = 48 << 10,
+        .shared_optin = sm >= 90 ? 227 << 10 : sm >= 80 ? 163 << 10 : sm >= 70 ? 96 << 10 : 48 << 10, .blocks = INT32_MAX};
+    print_properties(&text, &properties);
+    const char *copy = arena_copy(arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
 static struct status start(struct arena *arena, const struct tune_work *work, void **state)
 {
     struct compiling *compiling = ARENA_NEW(arena, struct compiling);

@@ -5,6 +5,7 @@
 
 #include "runtime/config_cache.h"
 #include "runtime/tune.h"
+#include "runtime/tune_shards.h"
 
 struct tune_prepared {
     struct tune_work work;
@@ -13,6 +14,8 @@ struct tune_prepared {
     int64_t checked_rows, all_rows;
     const char *remark;               // what couldn't be checked, or NULL
 };
+// What compiling wants to know of bound arguments, data or not.
+void tune_prepare_compiling(struct arena *arena, const struct bound *bound, struct tune_work *work);
 struct status tune_prepare(struct arena *arena, const struct bind_request *request, struct bound *bound, struct tune_prepared *prepared);
 
 // Whether the evaluator, on rows that it hadn't worked out before, agrees with a reference that a config made.
@@ -20,7 +23,7 @@ struct status tune_judge(struct arena *arena, const struct bind_request *request
                          bool *agrees, int64_t *rows);
 
 // Memory that a tune takes at its peak, in bytes: the tensors four times (arguments, references, file, device worker) and
-// the workers.
+// the workers. `bound` NULL: nothing runs.
 int64_t tune_peak_memory(const struct bound *bound, int compilers);
 int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
 
@@ -39,6 +42,11 @@ struct tilec_tune {
     struct tune_job job;
     struct journal journal;
     bool cuda;
+    int sm;                         // 0: the CPU
+    struct shard shard;
+    const char *journal_path;       // NULL: none
+    struct merged merged;
+    const char *unknown;            // why a merge's result can't be kept in the cache, or NULL
     int ordinal, resumed;
     int64_t peak_bytes;
     double prepare_seconds;         // for data, and what the evaluator says of it
@@ -53,6 +61,10 @@ struct tilec_tune {
     int64_t judged_rows;
     struct text summary;
 };
+
+// Rows, the search, what is to be the same for results to be taken over (api_tune_rows.c).
+struct status tune_make_rows(tilec_tune *tune);
+const char *tune_journal_key(const tilec_tune *tune);
 
 // Where most configs differ from a reference that one of them made: asks the evaluator for other rows.
 struct status tune_second_opinion(tilec_tune *tune, const struct bind_request *request);

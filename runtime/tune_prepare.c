@@ -129,13 +129,18 @@ static struct status evaluate(struct placing *placing)
 
 // ---------------------------------------------------------------------------------------------- all of it
 
-static void take_bindings(struct arena *arena, const struct bound *bound, struct tune_work *work)
+void tune_prepare_compiling(struct arena *arena, const struct bound *bound, struct tune_work *work)
 {
     *work = (struct tune_work){.kernel = bound->kernel, .dims = bound->dims, .scalars = bound->scalars, .bindings = bound->bindings,
                                .properties = ""};
     work->index64 = plan_demands(bound->kernel, &bound->bindings, bound->views).index64;
     work->tensors = ARENA_ARRAY(arena, struct tune_tensor, bound->kernel->param_count + 1);
+}
+
+static void take_bindings(struct arena *arena, const struct bound *bound, struct tune_work *work)
+{
     struct traffic traffic = count_traffic(arena, bound->kernel, &bound->bindings, bound->views);
+    tune_prepare_compiling(arena, bound, work);
     work->least_bytes = traffic.read_bytes + traffic.written_bytes;
 }
 

@@ -110,7 +110,7 @@ static void add_histogram(struct text *out, const struct tune_rows *rows)
         }
         if (count == 0) continue;
         text_printf(out, "%6d  %s", count, tune_status_name((enum tune_status)status));
-        if (status != TUNE_OK) {
+        if (status != TUNE_OK && status != TUNE_COMPILED) {
             text_printf(out, ", row %d: ", first);
             add_reason(out, rows->items[first].result.reason);
         }
@@ -141,5 +141,5 @@ int64_t tune_free_memory(void)
 int64_t tune_peak_memory(const struct bound *bound, int compilers)
 {
     const int64_t compiler = (int64_t)192 << 20, device = (int64_t)512 << 20;
-    return 4 * bound_bytes(bound) + compilers * compiler + device;
+    return (bound ? 4 * bound_bytes(bound) + device : 0) + compilers * compiler;
 }

@@ -11,6 +11,7 @@
 static const char *const status_names[TUNE_STATUS_COUNT] = {
     [TUNE_WAITING] = "waiting",
     [TUNE_OK] = "ok",
+    [TUNE_COMPILED] = "compiled",
     [TUNE_SKIPPED_CONFIG] = "skipped: config",
     [TUNE_SKIPPED_LOWERING] = "skipped: lowering",
     [TUNE_SKIPPED_LIMITS] = "skipped: limits",
@@ -19,6 +20,7 @@ static const char *const status_names[TUNE_STATUS_COUNT] = {
     [TUNE_SKIPPED_COMPILE_CRASH] = "skipped: compile-crash",
     [TUNE_SKIPPED_BUDGET] = "skipped: budget",
     [TUNE_SKIPPED_INTERRUPTED] = "skipped: interrupted",
+    [TUNE_SKIPPED_SHARD] = "skipped: shard",
     [TUNE_FAILED_LAUNCH] = "failed: launch",
     [TUNE_FAILED_ILLEGAL_ACCESS] = "failed: illegal-access",
     [TUNE_FAILED_MISALIGNED] = "failed: misaligned",
@@ -105,6 +107,13 @@ const char *tune_config_text(struct arena *arena, const struct ir_kernel *kernel
     *to = 0;
     text_free(&text);
     return line;
+}
+
+int tune_rows_compiled(const struct tune_rows *rows)
+{
+    int count = 0;
+    for (int i = 0; i < rows->count; i++) count += rows->items[i].result.status == TUNE_COMPILED;
+    return count;
 }
 
 int tune_rows_best(const struct tune_rows *rows, int most, int *best)

@@ -16,7 +16,7 @@ static const char *path_of(struct fixture *fixture)
 
 static struct status open_journal(struct fixture *fixture, const char *key, bool grow, int *resumed, struct journal *journal)
 {
-    return journal_open(fixture->arena, path_of(fixture), key, fixture->bound.kernel, grow, &fixture->rows, resumed, journal);
+    return journal_open(fixture->arena, path_of(fixture), key, "", fixture->bound.kernel, grow, &fixture->rows, resumed, journal);
 }
 
 // A whole tune of the plan with the journal as it lies there. Returns how many rows it gave back; -1: it was refused.
