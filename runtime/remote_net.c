@@ -3,11 +3,15 @@
 //
 // A resolver that hangs can't be interrupted, so names are looked up by the C library's own helper thread, which is
 // left to itself when time is up.
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,57 +28,98 @@ static double seconds_left(double deadline)
 
 // ---------------------------------------------------------------------------------------------- names
 
+// Shared by who waits and the thread that looks up; the last of them frees it.
 struct lookup {
-    struct gaicb request;
-    struct addrinfo hints;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done, abandoned;
     char *host, service[8];
+    int error;
+    struct addrinfo *found;
 };
 
 static void free_lookup(struct lookup *lookup)
 {
-    if (lookup) free(lookup->host);
+    if (lookup->found) freeaddrinfo(lookup->found);
+    pthread_cond_destroy(&lookup->changed);
+    pthread_mutex_destroy(&lookup->lock);
+    free(lookup->host);
     free(lookup);
 }
 
 static struct lookup *new_lookup(const char *host, const char *service)
 {
+    pthread_condattr_t monotonic;
     struct lookup *lookup = calloc(1, sizeof *lookup);
-    if (lookup) lookup->host = strdup(host);
-    if (!lookup || !lookup->host) return free_lookup(lookup), NULL;
-    memcpy(lookup->service, service, strlen(service) + 1);
-    lookup->hints.ai_socktype = SOCK_STREAM;
-    lookup->request =
-        (struct gaicb){.ar_name = lookup->host, .ar_service = lookup->service, .ar_request = &lookup->hints};
+    char *copy = strdup(host);
+    if (!lookup || !copy) return free(lookup), free(copy), NULL;
+    lookup->host = copy;
+    snprintf(lookup->service, sizeof lookup->service, "%s", service);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&lookup->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&lookup->lock, NULL);
     return lookup;
 }
 
-// The state of the lookup at the deadline at the latest.
-static int await_lookup(struct lookup *lookup, double deadline)
+static void *run_lookup(void *data)
 {
-    const struct gaicb *list[] = {&lookup->request};
-    int state;
-    while ((state = gai_error(&lookup->request)) == EAI_INPROGRESS) {
-        double left = seconds_left(deadline);
-        struct timespec wait = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
-        if (left <= 0 || gai_suspend(list, 1, &wait) == EAI_AGAIN) return gai_error(&lookup->request);
-    }
-    return state;
+    struct lookup *lookup = data;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo(lookup->host, lookup->service, &hints, &found);
+    pthread_mutex_lock(&lookup->lock);
+    lookup->error = error;
+    lookup->found = error == 0 ? found : NULL;
+    lookup->done = true;
+    bool abandoned = lookup->abandoned;
+    pthread_cond_signal(&lookup->changed);
+    pthread_mutex_unlock(&lookup->lock);
+    if (abandoned) free_lookup(lookup);
+    return NULL;
+}
+
+// The thread may outlive who asked: the code that it runs stays, even if the library is closed. It takes no signals.
+static bool start_lookup(struct lookup *lookup)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    Dl_info about;
+    if (dladdr((const void *)(uintptr_t)run_lookup, &about) && about.dli_fname)
+        dlopen(about.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool started = pthread_create(&thread, NULL, run_lookup, lookup) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) pthread_detach(thread);
+    return started;
+}
+
+// Whether it was done in time; else it is the thread's.
+static bool await_lookup(struct lookup *lookup, double deadline)
+{
+    const struct timespec moment = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
+    int waited = 0;
+    pthread_mutex_lock(&lookup->lock);
+    while (!lookup->done && waited == 0) waited = pthread_cond_timedwait(&lookup->changed, &lookup->lock, &moment);
+    bool done = lookup->done;
+    lookup->abandoned = !done;
+    pthread_mutex_unlock(&lookup->lock);
+    return done;
 }
 
 static struct addrinfo *look_up(struct arena *arena, const char *host, const char *service, double deadline,
                                 const char **reason)
 {
     struct lookup *lookup = new_lookup(host, service);
-    struct gaicb *list[] = {lookup ? &lookup->request : NULL};
-    int error = lookup ? getaddrinfo_a(GAI_NOWAIT, list, 1, NULL) : EAI_MEMORY;
-    if (error == 0) error = await_lookup(lookup, deadline);
-    if (error == EAI_INPROGRESS) {  // the helper still writes into it, unless it hadn't begun
-        if (gai_cancel(&lookup->request) == EAI_CANCELED) free_lookup(lookup);
-        *reason = arena_printf(arena, "the name %s isn't resolved in time", host);
-        return NULL;
-    }
-    struct addrinfo *found = error == 0 ? lookup->request.ar_result : NULL;
-    if (!found) *reason = arena_printf(arena, "the name %s can't be resolved: %s", host, gai_strerror(error));
+    if (!lookup) return *reason = "out of memory", NULL;
+    if (!start_lookup(lookup)) return free_lookup(lookup), *reason = "no thread can be started", NULL;
+    if (!await_lookup(lookup, deadline))
+        return *reason = arena_printf(arena, "the name %s isn't resolved in time", host), NULL;
+    struct addrinfo *found = lookup->found;
+    if (!found) *reason = arena_printf(arena, "the name %s can't be resolved: %s", host, gai_strerror(lookup->error));
+    lookup->found = NULL;
     free_lookup(lookup);
     return found;
 }

@@ -148,6 +148,7 @@ def test_faults():
         "left alone for 60 s",
     )
     warns("a name that there isn't", Asked("http://no-such-host.invalid", *MANY), MISSES, "no-such-host.invalid")
+    place.check_hanging_names("http://some-host.invalid")
     warns("TLS where there is none", Asked(url().replace("http:", "https:"), *MANY), MISSES, "isn't used: ")
 
 

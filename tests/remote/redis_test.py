@@ -206,6 +206,7 @@ def test_faults():
     warns("none at all: the same, also for the next job of the process", asked, MISSES * 2, "Connection refused")
     asked = Asked("redis://no-such-host.invalid", *MANY)
     warns("a name that there isn't", asked, MISSES, "no-such-host.invalid")
+    place.check_hanging_names("redis://some-host.invalid")
 
 
 def test_limits():
@@ -246,6 +247,9 @@ def test_connections():
     )
     check(proxy.connections == 2, "beside its parent's")
     proxy, url = proxied(None, place.PATIENT)
+
+    asked = Asked(url.replace("127.0.0.1", "localhost"), "get a config", "fork a config")
+    silent("also where its name was looked up before", asked, "a 1000", "the child has it", "a 1000")
 
     def chatter(proxy, client, server):
         proxy.pass_back(client, server)
