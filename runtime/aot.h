@@ -27,6 +27,7 @@ struct aot_data {
 struct aot_cost {
     double worst, sum;
     int count;
+    double nearby;  // while a tree grows: what other shapes, by how near they are, would have of it
 };
 double aot_geomean(const struct aot_cost *cost);
 // Of one config for each shape; `learnt`: those that aren't held out, else those that are.

@@ -8,14 +8,39 @@
 
 // ---------------------------------------------------------------------------------------- features
 
+// Each once.
 static void add_feature(struct aot_job *job, struct heuristic *heuristic, const char *text) {
     struct heuristic_feature feature;
+    for (int i = 0; i < heuristic->feature_count; i++) {
+        struct text known = {0};
+        heuristic_feature_print(&known, aot_shape_at(job, 0)->kernel, &heuristic->features[i]);
+        bool same = strcmp(known.data, text) == 0;
+        text_free(&known);
+        if (same)
+            return;
+    }
     if (heuristic->feature_count < HEURISTIC_FEATURES &&
         heuristic_feature_read(job->arena, aot_shape_at(job, 0)->kernel, text, &feature).ok)
         heuristic->features[heuristic->feature_count++] = feature;
 }
 
-// Dimensions, the mean length of the rows of each array of offsets, sizes of elements, the longest row.
+// How many elements matrices have: what is read and written, and how much there is to do at once.
+static void add_sizes(struct aot_job *job, struct heuristic *heuristic) {
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    for (int i = 0; i < kernel->param_count; i++) {
+        const struct ir_param *param = &kernel->params[i];
+        if (param->rank != 2)
+            continue;
+        struct linear rows = linear_of(param->extents[0]), columns = linear_of(param->extents[1]);
+        if (rows.ok && columns.ok && rows.dim >= 0 && columns.dim >= 0)
+            add_feature(job, heuristic,
+                        arena_printf(job->arena, "%s * %s", kernel->dims[rows.dim].name,
+                                     kernel->dims[columns.dim].name));
+    }
+}
+
+// Dimensions, the mean length of the rows of each array of offsets and how skewed they are, sizes of tensors and of
+// elements, the longest row.
 static void list_features(struct aot_job *job, struct heuristic *heuristic) {
     const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
     struct rows_uses rows = rows_find(job->arena, kernel);
@@ -28,10 +53,14 @@ static void list_features(struct aot_job *job, struct heuristic *heuristic) {
             continue;
         struct linear all = linear_of(kernel->params[use->target_param].extents[use->target_position]);
         struct linear count = linear_of(kernel->params[use->param].extents[0]);
-        if (all.ok && count.ok && all.dim >= 0 && count.dim >= 0)
-            add_feature(job, heuristic,
-                        arena_printf(job->arena, "%s / %s", kernel->dims[all.dim].name, kernel->dims[count.dim].name));
+        if (!all.ok || !count.ok || all.dim < 0 || count.dim < 0)
+            continue;
+        const char *mean =
+            arena_printf(job->arena, "%s / %s", kernel->dims[all.dim].name, kernel->dims[count.dim].name);
+        add_feature(job, heuristic, mean);
+        add_feature(job, heuristic, arena_printf(job->arena, "longest / (%s)", mean));
     }
+    add_sizes(job, heuristic);
     for (int i = 0; i < kernel->generic_count; i++)
         add_feature(job, heuristic, arena_printf(job->arena, "bytes(%s)", kernel->generic_names[i]));
     if (rows.count > 0)

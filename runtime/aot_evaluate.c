@@ -42,7 +42,9 @@ static struct status choose(struct aot_job *job, int index, struct evaluation *e
     *number = heuristic_choose(shape->kernel, heuristic, &asked);
     for (int i = 0; i < heuristic->node_count; i++) {
         int feature = heuristic->nodes[i].feature;
-        evaluation->asks |= feature >= 0 && heuristic->features[feature].kind == FEATURE_LONGEST;
+        if (feature >= 0)
+            evaluation->asks |= heuristic->features[feature].kind == FEATURE_LONGEST ||
+                                heuristic->features[feature].kind == FEATURE_SKEW;
     }
     const char *text = tune_config_text(job->arena, shape->kernel, heuristic->configs[*number]);
     for (int i = 0; i < job->list.count; i++)

@@ -8,6 +8,8 @@
 #include "runtime/aot_job.h"
 #include "runtime/tune_job.h"
 
+enum { RETIMED = 16 };  // whose times are compared with each other are taken in turns
+
 static void note(const struct aot_job *job, const char *phase, int index, const char *what) {
     if (!job->options->note)
         return;
@@ -145,6 +147,7 @@ static struct status measure_one(struct aot_job *job, int index) {
     tilec_tune *tune = NULL;
     double *times = aot_times_of(job, index);
     options.configs = arena_printf(job->arena, "%s/configs.json", job->options->folder);
+    options.retimed = RETIMED;
     const char *device = NULL;
     if (options.compile_only)
         return compile_one(job, "measure", index, &options);

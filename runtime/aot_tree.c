@@ -4,17 +4,20 @@
 //
 // Configs are taken greedily, each time the one that helps the goal most. The tree is grown leaf by leaf: of all leaves
 // and all questions the one is asked that makes the slowdowns of the shapes smallest, so that a choice that costs 0.1%
-// weighs next to nothing and one that costs tenfold weighs tenfold. How many leaves are worth it cross-validation says:
-// trees of each size are grown without some of the shapes, and these judge them.
+// weighs next to nothing and one that costs tenfold weighs tenfold. Shapes are few, and the space between them is
+// large: so of configs that are about as good for the shapes of a leaf that one is taken which would also do for the
+// shapes around it. How many leaves are worth it cross-validation says: trees of each size are grown without some of
+// the shapes, and these judge them.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/aot.h"
 
-enum { FOLDS_MOST = 8 };
-static const double unusable = 1e6;  // what stands for a config that can't be had for a shape
-static const double alike = 1e-9;    // costs that differ by less are the same
+enum { FOLDS_MOST = 8, NEIGHBOURS_MOST = 200 };  // neighbours: of more shapes none is weighed
+static const double unusable = 1e6;              // what stands for a config that can't be had for a shape
+static const double neighbour_weight = 0.2;
+static const double alike = 1e-9;  // costs that differ by less are the same
 
 // ---------------------------------------------------------------------------------------- costs
 
@@ -31,16 +34,18 @@ static void add_slowdown(struct aot_cost *cost, double slowdown) {
 }
 
 static struct aot_cost joined(struct aot_cost a, struct aot_cost b) {
-    return (struct aot_cost){fmax(a.worst, b.worst), a.sum + b.sum, a.count + b.count};
+    return (struct aot_cost){fmax(a.worst, b.worst), a.sum + b.sum, a.count + b.count, a.nearby + b.nearby};
 }
 
 double aot_geomean(const struct aot_cost *cost) {
     return cost->count ? exp(cost->sum / cost->count) : 1;
 }
 
-// Negative: a is the better one. What the goal doesn't tell apart the other measure does.
-static int compare_costs(enum aot_goal goal, const struct aot_cost *a, const struct aot_cost *b) {
-    double worst = log(fmax(a->worst, 1)) - log(fmax(b->worst, 1)), sum = a->sum - b->sum;
+// Negative: a is the better one. What the goal doesn't tell apart the other measure does; a worst slowdown within the
+// threshold is as good as none.
+static int compare_costs(enum aot_goal goal, double threshold, const struct aot_cost *a, const struct aot_cost *b) {
+    double worst = log(fmax(a->worst, threshold)) - log(fmax(b->worst, threshold));
+    double sum = a->sum + a->nearby - b->sum - b->nearby;
     double first = goal == GOAL_MAX ? worst : sum, second = goal == GOAL_MAX ? sum : worst;
     if (fabs(first) > alike)
         return first < 0 ? -1 : 1;
@@ -88,7 +93,7 @@ int aot_choose_configs(const struct aot_data *data, enum aot_goal goal, double t
         int best = -1;
         for (int i = 0; i < data->config_count; i++) {
             struct aot_cost cost = cost_with(data, chosen, count, i);
-            if (compare_costs(goal, &cost, &reached) >= 0)
+            if (compare_costs(goal, 1, &cost, &reached) >= 0)
                 continue;
             reached = cost;
             best = i;
@@ -107,6 +112,7 @@ int aot_choose_configs(const struct aot_data *data, enum aot_goal goal, double t
 struct growing {
     const struct aot_data *data;
     enum aot_goal goal;
+    double threshold;
     const int *chosen;
     int chosen_count;
     const bool *used;  // by shape: learnt from in this tree
@@ -120,24 +126,62 @@ struct split {
     struct aot_cost cost;  // of both sides
 };
 
+static double feature_of(const struct growing *growing, int shape, int feature) {
+    return growing->data->features[shape * growing->data->feature_count + feature];
+}
+
+// Factors of two between two shapes, on average over what is known of both.
+static double distance(const struct growing *growing, int a, int b) {
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < growing->data->feature_count; f++) {
+        double left = feature_of(growing, a, f), right = feature_of(growing, b, f);
+        if (!isfinite(left) || !isfinite(right))
+            continue;
+        sum += fabs(log2(1 + fmax(left, 0)) - log2(1 + fmax(right, 0)));
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+// Of every used shape outside a side, how much it counts there: less with its distance from the nearest shape inside.
+static void weigh_neighbours(const struct growing *growing, const char *side, char which, double *weights) {
+    const struct aot_data *data = growing->data;
+    for (int i = 0; i < data->shape_count; i++) {
+        double nearest = INFINITY;
+        weights[i] = 0;
+        if (!growing->used[i] || side[i] == which)
+            continue;
+        for (int j = 0; j < data->shape_count; j++)
+            if (side[j] == which)
+                nearest = fmin(nearest, distance(growing, i, j));
+        weights[i] = isfinite(nearest) ? neighbour_weight * exp2(-nearest) : 0;
+    }
+}
+
 // The chosen config that is best for the shapes that `side` marks.
 static struct aot_cost best_config(const struct growing *growing, const char *side, char which, int *config) {
+    const struct aot_data *data = growing->data;
     struct aot_cost best = {.worst = INFINITY, .sum = INFINITY};
+    double weights[NEIGHBOURS_MOST];
+    bool weighed = data->shape_count <= NEIGHBOURS_MOST;
+    if (weighed)
+        weigh_neighbours(growing, side, which, weights);
     for (int j = 0; j < growing->chosen_count; j++) {
         struct aot_cost cost = {0};
-        for (int i = 0; i < growing->data->shape_count; i++)
+        for (int i = 0; i < data->shape_count; i++) {
+            double slowdown = slowdown_of(data, i, growing->chosen[j]);
             if (side[i] == which)
-                add_slowdown(&cost, slowdown_of(growing->data, i, growing->chosen[j]));
-        if (compare_costs(growing->goal, &cost, &best) >= 0)
+                add_slowdown(&cost, slowdown);
+            else if (weighed)
+                cost.nearby += weights[i] * log(slowdown);
+        }
+        if (compare_costs(growing->goal, growing->threshold, &cost, &best) >= 0)
             continue;
         best = cost;
         *config = growing->chosen[j];
     }
     return best;
-}
-
-static double feature_of(const struct growing *growing, int shape, int feature) {
-    return growing->data->features[shape * growing->data->feature_count + feature];
 }
 
 static bool in_node(const struct growing *growing, int shape, int node) {
@@ -168,7 +212,7 @@ static void try_split(const struct growing *growing, int node, int feature, doub
     struct aot_cost then = best_config(growing, side, 1, &split.then),
                     otherwise = best_config(growing, side, 2, &split.otherwise);
     split.cost = joined(then, otherwise);
-    if (split.then != split.otherwise && compare_costs(growing->goal, &split.cost, &best->cost) < 0)
+    if (split.then != split.otherwise && compare_costs(growing->goal, growing->threshold, &split.cost, &best->cost) < 0)
         *best = split;
 }
 
@@ -196,6 +240,7 @@ static struct aot_cost cost_of_leaf(const struct growing *growing, int node) {
 // The whole tree's if this split were made.
 static struct aot_cost cost_after(const struct growing *growing, const struct split *split) {
     struct aot_cost cost = split->cost;
+    cost.nearby = 0;  // says which question, not whether to ask one
     for (int node = 0; node < growing->tree->node_count; node++)
         if (node != split->node && growing->tree->nodes[node].feature < 0)
             cost = joined(cost, cost_of_leaf(growing, node));
@@ -234,7 +279,7 @@ static bool grow_leaf(struct growing *growing, char *side) {
         if (split.feature < 0)
             continue;
         struct aot_cost cost = cost_after(growing, &split);
-        if (compare_costs(growing->goal, &cost, &reached) >= 0)
+        if (compare_costs(growing->goal, growing->threshold, &cost, &reached) >= 0)
             continue;
         reached = cost;
         best = split;
@@ -245,11 +290,11 @@ static bool grow_leaf(struct growing *growing, char *side) {
 }
 
 // A tree with at most so many leaves.
-static void grow(const struct aot_data *data, enum aot_goal goal, const int *chosen, int chosen_count, const bool *used,
-                 int leaves, struct aot_tree *tree) {
+static void grow(const struct aot_data *data, enum aot_goal goal, double threshold, const int *chosen, int chosen_count,
+                 const bool *used, int leaves, struct aot_tree *tree) {
     int *leaf = calloc((size_t)data->shape_count + 1, sizeof *leaf);
     char *side = calloc((size_t)data->shape_count + 1, 1);
-    struct growing growing = {data, goal, chosen, chosen_count, used, leaf, tree};
+    struct growing growing = {data, goal, threshold, chosen, chosen_count, used, leaf, tree};
     *tree = (struct aot_tree){.node_count = 1, .leaf_count = 1, .nodes = {{.feature = -1, .config = chosen[0]}}};
     for (int i = 0; side && i < data->shape_count; i++)
         side[i] = used[i];
@@ -271,15 +316,15 @@ int aot_tree_choose(const struct aot_tree *tree, const double *features) {
 // ---------------------------------------------------------------------------------------- how many leaves
 
 // What trees of so many leaves, each grown without one part of the shapes, cost on these parts.
-static struct aot_cost validate(const struct aot_data *data, enum aot_goal goal, const int *chosen, int chosen_count,
-                                int folds, int leaves, bool *used) {
+static struct aot_cost validate(const struct growing *growing, int folds, int leaves, bool *used) {
+    const struct aot_data *data = growing->data;
     struct aot_cost cost = {0};
     for (int fold = 0; fold < folds; fold++) {
         struct aot_tree tree;
         int learnt = 0;
         for (int i = 0; i < data->shape_count; i++)
             used[i] = is_learnt(data, i) && learnt++ % folds != fold;
-        grow(data, goal, chosen, chosen_count, used, leaves, &tree);
+        grow(data, growing->goal, growing->threshold, growing->chosen, growing->chosen_count, used, leaves, &tree);
         learnt = 0;
         for (int i = 0; i < data->shape_count; i++) {
             if (!is_learnt(data, i) || learnt++ % folds != fold)
@@ -297,16 +342,16 @@ static int count_leaves(const struct growing *growing, double threshold, int lea
     int folds = learnt < FOLDS_MOST ? learnt : FOLDS_MOST, best_leaves = 1, enough = 0;
     struct aot_cost best = {.worst = INFINITY, .sum = INFINITY};
     for (int leaves = 1; leaves <= HEURISTIC_LEAVES && folds > 1; leaves++) {
-        struct aot_cost cost =
-            validate(data, growing->goal, growing->chosen, growing->chosen_count, folds, leaves, others);
-        if (compare_costs(GOAL_GEOMEAN, &cost, &best) >= 0)
+        struct aot_cost cost = validate(growing, folds, leaves, others);
+        if (compare_costs(GOAL_GEOMEAN, 1, &cost, &best) >= 0)
             continue;
         best = cost;
         best_leaves = leaves;
     }
     for (int leaves = 1; leaves <= HEURISTIC_LEAVES && !enough; leaves++) {
         struct aot_cost cost = {0};
-        grow(data, growing->goal, growing->chosen, growing->chosen_count, growing->used, leaves, growing->tree);
+        grow(data, growing->goal, threshold, growing->chosen, growing->chosen_count, growing->used, leaves,
+             growing->tree);
         for (int i = 0; i < data->shape_count; i++)
             if (growing->used[i])
                 add_slowdown(&cost,
@@ -324,13 +369,14 @@ void aot_grow(const struct aot_data *data, enum aot_goal goal, double threshold,
               struct aot_tree *tree) {
     bool *used = calloc((size_t)data->shape_count + 1, sizeof *used),
          *others = calloc((size_t)data->shape_count + 1, sizeof *used);
-    const struct growing growing = {data, goal, chosen, chosen_count, used, NULL, tree};
+    const struct growing growing = {data, goal, threshold, chosen, chosen_count, used, NULL, tree};
     int learnt = 0;
     *tree = (struct aot_tree){.node_count = 1, .leaf_count = 1, .nodes = {{.feature = -1, .config = chosen[0]}}};
     for (int i = 0; used && others && i < data->shape_count; i++)
         learnt += used[i] = is_learnt(data, i);
     if (learnt > 0)
-        grow(data, goal, chosen, chosen_count, used, count_leaves(&growing, threshold, learnt, others), tree);
+        grow(data, goal, threshold, chosen, chosen_count, used, count_leaves(&growing, threshold, learnt, others),
+             tree);
     free(used);
     free(others);
 }

@@ -97,6 +97,7 @@ static void fill_job(tilec_tune *tune, const tilec_program *program, int compile
     job->budget = tune->searches ? wanted_search(tune).seconds : tune->dispatch ? 0 : tune->session.settings.budget_seconds;
     job->compile_limit = options->compile_limit > 0 ? options->compile_limit : compile_seconds;
     job->run_limit = options->run_limit > 0 ? options->run_limit : run_seconds;
+    job->retimed = options->retimed;
     job->progress = options->progress ? adapt_progress : NULL;
     job->stopped = options->stopped ? adapt_stopped : NULL;
     job->data = tune;

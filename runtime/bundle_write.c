@@ -47,7 +47,7 @@ static bool is_scalar_name(const struct ir_kernel *kernel, const char *name)
 static bool has_longest(struct arena *arena, const struct ir_kernel *kernel, const struct heuristic *heuristic)
 {
     for (int i = 0; heuristic && i < heuristic->feature_count; i++)
-        if (heuristic->features[i].kind == FEATURE_LONGEST) return true;
+        if (heuristic->features[i].kind == FEATURE_LONGEST || heuristic->features[i].kind == FEATURE_SKEW) return true;
     return rows_find(arena, kernel).count > 0;
 }
 
@@ -396,9 +396,17 @@ static const char *feature_text(struct writer *writer, const struct heuristic_fe
     case FEATURE_DIM: return arena_printf(arena, "(double)args->%s", bundle_name(arena, kernel->dims[feature->index].name));
     case FEATURE_MEAN:
         return arena_printf(arena, "bundle_over(args->%s, args->%s)", bundle_name(arena, kernel->dims[feature->index].name),
-                            bundle_name(arena, kernel->dims[feature->divisor].name));
+                            bundle_name(arena, kernel->dims[feature->other].name));
+    case FEATURE_PRODUCT:
+        return arena_printf(arena, "(double)args->%s * (double)args->%s", bundle_name(arena, kernel->dims[feature->index].name),
+                            bundle_name(arena, kernel->dims[feature->other].name));
     case FEATURE_BYTES: return arena_printf(arena, "%d.0", ir_type_bytes(kernel->generic_types[feature->index]));
     case FEATURE_LONGEST: return "(args->longest <= 0 ? (double)INT64_MAX : (double)args->longest)";
+    case FEATURE_SKEW: {
+        const char *all = bundle_name(arena, kernel->dims[feature->index].name), *count = bundle_name(arena, kernel->dims[feature->other].name);
+        return arena_printf(arena, "(args->longest <= 0 ? (double)INT64_MAX : args->%s && args->%s ? "
+                                   "(double)args->longest / bundle_over(args->%s, args->%s) : 0.0)", all, count, all, count);
+    }
     }
     return "0.0";
 }

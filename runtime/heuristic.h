@@ -15,13 +15,15 @@
 enum heuristic_feature_kind {
     FEATURE_DIM,      // "B": a dimension
     FEATURE_MEAN,     // "nnz / B": one dimension over another
+    FEATURE_PRODUCT,  // "nnz * M": one dimension times another
     FEATURE_BYTES,    // "bytes(T)": of an element of a generic type
     FEATURE_LONGEST,  // "longest": points of the longest row, where the caller knows it
+    FEATURE_SKEW,     // "longest / (nnz / B)": that over the mean
 };
 struct heuristic_feature {
     enum heuristic_feature_kind kind;
     int index;        // of the dimension, or of the generic type
-    int divisor;      // FEATURE_MEAN: of the dimension below
+    int other;        // of the dimension below it, or of the other factor
 };
 
 // A question, `feature < below`, or where `feature` is -1 an answer. Node 0 is the root, and both branches of a node

@@ -97,7 +97,7 @@ static bool read_answer(struct reader *reader, const char *path, const cJSON *it
 
 static bool same_feature(const struct heuristic_feature *a, const struct heuristic_feature *b)
 {
-    return a->kind == b->kind && a->index == b->index && a->divisor == b->divisor;
+    return a->kind == b->kind && a->index == b->index && a->other == b->other;
 }
 
 // The index of a feature in the heuristic's list, put there if it is new; a tree has fewer questions than there is room.

@@ -465,6 +465,7 @@ struct tilec_tune_options {
     int compilers;                // processes that compile; 0: by the cores of this machine
     double compile_limit, run_limit;  // seconds for a config; 0: 60 to compile, 20 to run
     int from_cache;               // the search begins with so many best known configs of similar shapes
+    int retimed;                  // so many of the best are timed again at the end, in turns; 0: 5; at most 16
     const char *shard;            // "2/4": only the second of four shares, or "auto", by the launcher; NULL: all of it
     const char *folder;           // of the shards' journals, a file each, in place of `journal`; NULL: "tune"
     const char *merge;            // no tune: what the journals in this folder of shards have come to; NULL: a tune

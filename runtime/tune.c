@@ -224,8 +224,8 @@ static bool rows_are_done(const struct driver *driver)
 // The few best, if there are several and they were built in this run.
 static void begin_retiming(struct driver *driver)
 {
-    int best[RETIMED_MOST];
-    int count = tune_rows_best(driver->job->rows, RETIMED_MOST, best);
+    int best[RETIMED_MOST], wanted = driver->job->retimed > 0 ? driver->job->retimed : RETIMED_USUAL;
+    int count = tune_rows_best(driver->job->rows, wanted < RETIMED_MOST ? wanted : RETIMED_MOST, best);
     driver->phase = PHASE_RETIMING;
     driver->retimed_count = 0;
     for (int i = 0; i < count; i++) {

@@ -275,6 +275,7 @@ struct tune_job {
     struct search *search;        // NULL: the rows are given
     int compilers;                // compiling workers
     bool alone;                   // nothing may compile while something is timed (the CPU)
+    int retimed;                  // how many of the best are timed again, in turns; 0: five
     bool compile_only;            // there is no device: work->properties are what code is made for
     double budget;                // seconds from `begun`; 0: none
     double compile_limit, run_limit;  // seconds

@@ -160,6 +160,7 @@ class TuneOptions(Structure):
         ("compile_limit", c_double),
         ("run_limit", c_double),
         ("from_cache", c_int),
+        ("retimed", c_int),
         ("shard", c_char_p),
         ("folder", c_char_p),
         ("merge", c_char_p),

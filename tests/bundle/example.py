@@ -66,10 +66,10 @@ def choice(tree, words):
     values = {"B": int(words["rows"]), "M": int(words["columns"]), "nnz": int(words["total"])}
     longest = int(words["longest"]) or float("inf")
     while "if" in tree:
-        left, _, right = tree["if"].partition(" / ")
-        value = {"longest": longest, "bytes(T)": 4, "bytes(I)": 8}.get(left, values.get(left))
-        if right:
-            value = value / values[right] if values[right] else 0
+        mean = values["nnz"] / values["B"] if values["B"] else 0
+        asked = {"longest": longest, "bytes(T)": 4, "bytes(I)": 8, "nnz / B": mean, "nnz * M": values["nnz"] * values["M"],
+                 "B * M": values["B"] * values["M"], "longest / (nnz / B)": longest / mean if mean else 0 if longest < float("inf") else longest}
+        value = {**values, **asked}[tree["if"]]
         tree = tree["then"] if value < tree["below"] else tree["else"]
     return tree["config"]
 

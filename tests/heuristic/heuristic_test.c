@@ -63,7 +63,7 @@ static uint64_t draw(uint64_t *seed, uint64_t below)
 
 static const struct heuristic_feature features[] = {
     {FEATURE_DIM, 0, 0}, {FEATURE_DIM, 1, 0}, {FEATURE_DIM, 2, 0}, {FEATURE_MEAN, 0, 2}, {FEATURE_MEAN, 1, 0}, {FEATURE_BYTES, 0, 0},
-    {FEATURE_LONGEST, 0, 0},
+    {FEATURE_LONGEST, 0, 0}, {FEATURE_PRODUCT, 0, 1}, {FEATURE_SKEW, 0, 2},
 };
 enum { FEATURES = sizeof features / sizeof *features, CONFIGS = 3 };
 
@@ -143,6 +143,8 @@ static void feature_values(const int64_t *dims, int64_t longest, double *values)
     values[4] = dims[0] ? (double)dims[1] / (double)dims[0] : 0;
     values[5] = 4;  // T = f32
     values[6] = longest < 0 ? INFINITY : (double)longest;
+    values[7] = (double)(dims[0] * dims[1]);
+    values[8] = longest < 0 ? INFINITY : values[3] > 0 ? (double)longest / values[3] : 0;
 }
 
 static void test_choice(struct unit *unit)
