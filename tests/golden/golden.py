@@ -141,6 +141,9 @@ def test_library(tap, program, folder, german):
     files = sorted(map(str, (ROOT / "examples").glob("*.tile")))
     done = subprocess.run([program, *files], capture_output=True, text=True, env=german, cwd=folder)
     comma = "this locale writes 1,5" in done.stdout or "LOCPATH" not in german
+    if "this locale isn't here" in done.stdout:
+        tap.skip("the library writes the same under another locale", "there is no locale with a decimal comma, and no way to make one")
+        return
     tap.check(done.returncode == 0 and comma, "the library writes the same under another locale",
               [] if done.returncode == 0 and comma else done.stdout.splitlines())
 

@@ -47,8 +47,11 @@ int main(int count, char **arguments) {
     struct unit unit = {0};
     bool good = true;
     char decimal[16] = "";
-    if (setlocale(LC_ALL, ""))
-        snprintf(decimal, sizeof decimal, "%.1f", 1.5);
+    if (!setlocale(LC_ALL, "")) {
+        printf("# this locale isn't here\n");
+        return 0;
+    }
+    snprintf(decimal, sizeof decimal, "%.1f", 1.5);
     setlocale(LC_ALL, "C");
     printf("# this locale writes %s\n", decimal);
     for (int i = 1; i < count; i++) {

@@ -27,8 +27,7 @@ def run_tests(names, *arguments):
         try:
             function(*arguments)
         except Skip as reason:
-            tap.count += 1
-            print(f"ok {tap.count} - {title} # SKIP {reason}", flush=True)
+            tap.skip(title, reason)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 raise

@@ -116,7 +116,7 @@ bool run_command(const std::string &command, std::string &log) {
 
 std::string compiler_command(language lang, const compile_options &options, const std::string &source, const std::string &target) {
     std::string command = lang == language::cuda ? options.cxx + " -std=c++17 -include tests/shim/hostcuda.h" : options.cc + " -std=gnu17";
-    command += " -I" + quoted_path(options.include_root) + " -O1 -g1 -gdwarf-4 -w -fPIC -ftrivial-auto-var-init=pattern -ffp-contract=off";
+    command += " -I" + quoted_path(options.include_root) + " -O1 -g1 -gdwarf-4 -w -fPIC " SIMT_POISON " -ffp-contract=off";
     if (options.watched) {
         // Objects only: the calls are answered by this process, so no sanitizer's library is linked.
         command += " -fsanitize=thread,alignment,bounds,shift,integer-divide-by-zero -fsanitize-recover=all"

@@ -343,7 +343,11 @@ def test_terminal(tap):
     """On a terminal there is a bar; elsewhere there is none."""
     place = Place()
     words = [str(tilec), "tune", *small_kernel(place), "--effort", "none", "--skip-cache"]
-    mine, its = pty.openpty()
+    try:
+        mine, its = pty.openpty()
+    except OSError as error:
+        tap.skip("on a terminal a bar ends full", f"there is no terminal to be had: {error}")
+        return
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=its, env={**place.environment, "TILEC_WORKER": str(fake)})
     os.close(its)
     seen = b""
