@@ -80,12 +80,17 @@ def run_suite(folder, suite):
     return ("red" if done.returncode else "green"), done.stdout
 
 
+def misplaced(fault):
+    """What is wrong with where the fault is to be planted, or None. The list is looked at whole, whatever is planted."""
+    file = ROOT / fault.file
+    count = file.read_text(encoding="utf-8").count(fault.find) if file.exists() else 0
+    return None if count == 1 else f"NOT CAUGHT: {fault.name}: the text to find stands {count} times in {fault.file}"
+
+
 def plant(folder, source, fault):
     """What became of the fault: "caught", or the reason why it isn't."""
     file = source / fault.file
     before = file.read_text(encoding="utf-8")
-    if before.count(fault.find) != 1:
-        return f"the text to find stands {before.count(fault.find)} times in {fault.file}"
     try:
         file.write_text(before.replace(fault.find, fault.replace), encoding="utf-8")
         colour, said = run_suite(folder, fault.suite)
@@ -115,7 +120,11 @@ def main():
     parser.add_argument("--quick", action="store_true", help="only those that a fast suite sees")
     parser.add_argument("--only", action="append", help="only this one (may be repeated)")
     options = parser.parse_args()
-    faults = choose(read_faults(), options)
+    everything = read_faults()
+    stale = list(filter(None, map(misplaced, everything)))
+    if stale:
+        sys.exit("\n".join(stale))
+    faults = choose(everything, options)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     missed = skipped = 0
     with tempfile.TemporaryDirectory(prefix="tilec-mutants-") as name:
