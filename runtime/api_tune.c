@@ -91,7 +91,7 @@ static void fill_job(tilec_tune *tune, const tilec_program *program, int compile
     job->file = tune->prepared.file;
     job->target = tune->cuda ? "cuda" : "cpu";
     job->ordinal = tune->ordinal;
-    job->settings = cache_session_environment(tune->arena, &tune->session);
+    job->settings = cache_session_environment(tune->arena, &tune->session, tune->options->compile_only != 0);
     job->compilers = compilers;
     job->alone = !tune->cuda;
     job->budget = tune->searches ? wanted_search(tune).seconds : tune->dispatch ? 0 : tune->session.settings.budget_seconds;
@@ -153,9 +153,10 @@ static void store_best(tilec_tune *tune)
     if (!job->timed_out) found.search.seconds = job->seconds;
     if (merged) found.search.seconds = tune->merged.seconds, found.search.whole = tune->merged.whole;
     config_cache_store(tune->arena, &tune->session, tune->bound.kernel, &tune->key, &found);
-    const struct tune_work *work = &tune->prepared.work;
+    const struct bound *bound = &tune->bound;
     const struct cuda_request built = {
-        .kernel = work->kernel, .config = tune->best, .bindings = work->bindings, .index64 = work->index64, .session = &tune->session};
+        .kernel = bound->kernel, .config = tune->best, .bindings = bound->bindings, .session = &tune->session,
+        .index64 = plan_demands(bound->kernel, &bound->bindings, bound->views).index64};
     if (tune->cuda) cuda_share(tune->arena, tune->ordinal, &built);
 }
 

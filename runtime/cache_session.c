@@ -215,14 +215,21 @@ void cache_session_report(const struct cache_session *session, tilec_report *rep
         report_warning(report, session->warnings[i].code, session->warnings[i].text);
 }
 
-const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session)
+static const char *remote_of_children(struct arena *arena, const struct cache_settings *settings, bool shares)
+{
+    if (!settings->remote || settings->skip || !remote_is_well(settings->remote)) return "none";
+    const char *text = settings->remote->text;
+    return shares ? text : arena_printf(arena, "%s%sreadonly", text, strchr(text, '?') ? "&" : "?");
+}
+
+const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session, bool shares)
 {
     const struct cache_settings *settings = &session->settings;
     const char **list = ARENA_ARRAY(arena, const char *, 11);
     int count = 0;
     if (settings->folder) list[count++] = arena_printf(arena, "TILEC_CACHE_DIR=%s", settings->folder);
     list[count++] = arena_printf(arena, "TILEC_AUTOTUNE_CACHE=%s", cache_kind_name(settings->kind == CACHE_REMOTE ? CACHE_LOCAL : settings->kind));
-    list[count++] = "TILEC_REMOTE_CACHE=none";  // of what children make, their parent shares what it keeps
+    list[count++] = arena_printf(arena, "TILEC_REMOTE_CACHE=%s", remote_of_children(arena, settings, shares));
     list[count++] = settings->skip ? "TILEC_SKIP_CACHE=1" : "TILEC_SKIP_CACHE=0";
     list[count++] = settings->force ? "TILEC_FORCE_AUTOTUNE=1" : "TILEC_FORCE_AUTOTUNE=0";
     list[count++] = settings->assert_hit ? "TILEC_ASSERT_CACHE_HIT=1" : "TILEC_ASSERT_CACHE_HIT=0";

@@ -67,8 +67,9 @@ struct cache_session *cache_session_or(struct arena *arena, struct cache_session
 void cache_warn(struct cache_session *session, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // The warnings, as messages of the report.
 void cache_session_report(const struct cache_session *session, tilec_report *report);
-// "NAME=VALUE" texts, ending with NULL, that give a child process the same session.
-const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session);
+// "NAME=VALUE" texts, ending with NULL, that give a child process the same session. It asks the remote cache, unless that
+// failed lately, and gives it what it makes only if it `shares`: else what is to be shared is for its parent to say.
+const char *const *cache_session_environment(struct arena *arena, const struct cache_session *session, bool shares);
 
 // ---------------------------------------------------------------------------------------------- keys (config_cache_key.c)
 

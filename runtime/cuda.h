@@ -235,8 +235,8 @@ struct status cuda_compile(struct arena *arena, const struct nvrtc *nvrtc, struc
 // Lowers, emits, checks the limits of the device and compiles, or takes the binary from the cache.
 struct status cuda_build(struct arena *arena, const struct cuda_properties *properties, const struct nvrtc *nvrtc,
                          const struct cuda_request *request, struct cuda_built *built);
-// Gives the remote cache what the folder has of a build for device `ordinal`: a tune's workers, which compiled it, give it
-// nothing, so that it doesn't get what lost. Where there is neither, nothing happens. Has a session.
+// Gives the remote cache what the folder has of a build for device `ordinal`: a tune's workers, which compiled it, only
+// read there, so that it doesn't get what lost. Where there is neither, nothing happens. Has a session.
 void cuda_share(struct arena *arena, int ordinal, const struct cuda_request *request);
 // All of it on device `ordinal`: as cpu_execute.
 struct status cuda_execute(struct arena *arena, int ordinal, const struct cuda_request *request, const struct ir_tensor *tensors);

@@ -152,6 +152,16 @@ enum remote_fate remote_ask(struct cache_session *session, const struct remote_a
     return fate;
 }
 
+bool remote_is_well(const struct remote_address *address)
+{
+    struct remote *remote = find(address);
+    if (!remote) return false;
+    pthread_mutex_lock(&remote->lock);
+    bool well = !is_left_alone(remote, REMOTE_GET);
+    pthread_mutex_unlock(&remote->lock);
+    return well;
+}
+
 const char *remote_trouble(struct arena *arena, const struct remote_address *address)
 {
     double seconds = 0;

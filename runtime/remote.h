@@ -73,6 +73,9 @@ enum remote_fate {
 enum remote_fate remote_ask(struct cache_session *session, const struct remote_address *address,
                             struct remote_job *job);
 
+// Whether it would be asked now.
+bool remote_is_well(const struct remote_address *address);
+
 // ---------------------------------------------------------------------------------------------- protocols
 
 // What stays open between two questions; NULL before the first. A protocol's function closes it where it failed.

@@ -219,10 +219,11 @@ static void test_options(struct tap *tap)
     CHECK(tap, cache_session_begin(tap->arena, NULL, &session).ok);
     CHECK(tap, session.settings.kind == CACHE_STRICT && session.settings.effort == EFFORT_FULL && session.settings.budget_seconds == 9);
     CHECK_TEXT(tap, session.settings.folder, "/another");
+    CHECK(tap, !session.settings.remote);
     CHECK(tap, cache_session_begin(tap->arena, &options, &session).ok);
     CHECK(tap, session.settings.kind == CACHE_LOCAL && session.settings.effort == EFFORT_NONE && session.settings.budget_seconds == 7);
     CHECK_TEXT(tap, session.settings.folder, "/a/folder");
-    for (const char *const *item = cache_session_environment(tap->arena, &session); *item; item++) {
+    for (const char *const *item = cache_session_environment(tap->arena, &session, false); *item; item++) {
         size_t length = strcspn(*item, "=");
         setenv(arena_copy(tap->arena, *item, length), *item + length + 1, 1);
     }
@@ -230,7 +231,7 @@ static void test_options(struct tap *tap)
     CHECK_TEXT(tap, child.settings.folder, "/a/folder");
     CHECK(tap, child.settings.kind == CACHE_LOCAL && child.settings.effort == EFFORT_NONE && child.settings.limit_bytes == session.settings.limit_bytes);
     static const char *const names[] = {"TILEC_CACHE_DIR", "TILEC_AUTOTUNE_CACHE", "TILEC_AUTOTUNE_EFFORT", "TILEC_AUTOTUNE_BUDGET_SECONDS",
-                                        "TILEC_SKIP_CACHE", "TILEC_FORCE_AUTOTUNE", "TILEC_ASSERT_CACHE_HIT", "TILEC_CACHE_SIZE"};
+                                        "TILEC_SKIP_CACHE", "TILEC_FORCE_AUTOTUNE", "TILEC_ASSERT_CACHE_HIT", "TILEC_CACHE_SIZE", "TILEC_REMOTE_CACHE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     struct tilec_cache_options both = {.skip = 1, .assert_hit = 1};
     CHECK(tap, !cache_session_begin(tap->arena, &both, &session).ok);

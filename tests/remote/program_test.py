@@ -376,6 +376,39 @@ def test_tuned_cubins():
     check(second.json["config"]["from"] == "cache" and second.json["compiled"] == 0, "and compiles nothing", second)
 
 
+def test_compiled_for_later():
+    """What a machine without a device has compiled, a tune elsewhere takes; what that compiles is its own."""
+    if len(sys.argv) < 7:
+        return
+    driver, compiler = (str(pathlib.Path(word).resolve()) for word in sys.argv[5:7])
+    (FOLDER / "keeping.tile").write_text(KEEPING)
+    words = ["tune", "keeping.tile", "--device", "cuda", "--arg", "y=randn", "--dim", "n=100", "--dim", "M=64"]
+    env = {"TILEC_NVRTC_DIR": compiler}
+    fresh()
+    first = Ran("for later", *words, "--count", "2", "--compile-only", "--arch", "sm_90", **env)
+    check(first.code == 0 and len(keys("binary")) == 2 and not keys("config"), "--compile-only gives all cubins", first)
+    second = Ran("later", *words, "--count", "3", "-j", "1", TILEC_TEST_LIBCUDA=driver, **env)
+    hits = int(re.search(r"keyspace_hits:(\d+)", REDIS("INFO", "stats").decode()).group(1))
+    check(second.code == 0 and second.warnings == 0 and hits >= 2, "a tune takes them", second)
+    check(len(keys("binary")) <= 4 and len(keys("config")) == 1, "and gives of its own no more than the best", second)
+
+
+def test_merged():
+    """A merge compiles nothing, and has what it gives only where the folder has it."""
+    if len(sys.argv) < 7:
+        return
+    driver, compiler = (str(pathlib.Path(word).resolve()) for word in sys.argv[5:7])
+    env = {"TILEC_NVRTC_DIR": compiler, "TILEC_TEST_LIBCUDA": driver}
+    (FOLDER / "keeping.tile").write_text(KEEPING)
+    words = ["tune", "keeping.tile", "--device", "cuda", "--arg", "y=randn", "--dim", "n=100", "--dim", "M=64"]
+    fresh()
+    for shard in ("1/2", "2/2"):
+        ran = Ran("sharded", *words, "--count", "2", "--folder", "shards", "--shard", shard, **env)
+        check(ran.code in (0, 4) and not keys("binary"), f"shard {shard} gives nothing", ran)
+    ran = Ran("sharded", *words, "--count", "2", "--merge", "shards", **env)
+    check(ran.code == 0 and len(keys("config")) == 1 and len(keys("binary")) == 2, "the merge gives the best", ran)
+
+
 def test_without_nvrtc():
     """A machine without a compiler takes what another has compiled."""
     if len(sys.argv) < 7:
@@ -409,6 +442,8 @@ for test in (
     test_addresses,
     test_cubins,
     test_tuned_cubins,
+    test_compiled_for_later,
+    test_merged,
     test_without_nvrtc,
 ):
     test()
