@@ -46,6 +46,8 @@ static bool read_rows(const struct arguments *arguments, struct tilec_rows *rows
         return usage_error("config default: no rows have these lengths"), false;
     rows->rows = (int64_t)count;
     rows->longest = (int64_t)longest;
+    const char *architecture = option_value(arguments, OPTION_ARCH);
+    rows->target = given == 0 ? NULL : architecture ? architecture : "sm_90";
     return true;
 }
 

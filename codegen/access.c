@@ -178,9 +178,12 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
     enum ir_type type = op->results[0]->type;
     emitter->in_vector = true;
     const char *address = vector_address(emitter, op);
-    const char *what = is_streamed(emitter, op) ? "load_once" : "load";
-    const char *call = print(emitter, "%s(%s, %s);", vector_helper(emitter, what, type, width), name, address);
-    if (op->predicated) {
+    const char *what = is_streamed(emitter, op) ? "load_once" : is_kept(emitter, op) ? "load_keep" : "load";
+    bool guarded = op->predicated && strcmp(what, "load");
+    const char *inside = guarded ? print(emitter, ", %s", value_text(emitter, predicate_of(op), 1)) : "";
+    const char *form = guarded ? print(emitter, "%s_if", what) : what;
+    const char *call = print(emitter, "%s(%s, %s%s);", vector_helper(emitter, form, type, width), name, address, inside);
+    if (op->predicated && !guarded) {
         const char *clear = print(emitter, "%s(%s);",
                                   helper(emitter, print(emitter, "tile_clear_%sx%d", type_suffix(type), width)), name);
         line(emitter, "if (%s) %s", value_text(emitter, predicate_of(op), 1), call);
@@ -207,15 +210,27 @@ static unsigned spare_threads(const struct emitter *emitter, axes_t axes) {
     return emitter->cuda ? lanes | warps << 5 : 0;
 }
 
+// All blocks of a cluster hold what isn't on the axis that they share: the first one stores.
+static bool needs_first_block(const struct emitter *emitter, axes_t axes) {
+    for (int a = 0; a < emitter->kernel->axis_count; a++)
+        if ((axes & AXIS_BIT(a)) && emitter->lowered->axes[a].blocks > 1)
+            return false;
+    return emitter->cluster > 1;
+}
+
 // "if (…) " in front of an effect on `axes`, or "".
 static const char *effect_guard(struct emitter *emitter, const struct ir_op *op, axes_t axes) {
     unsigned spare = spare_threads(emitter, axes);
-    const char *predicate = op->predicated ? value_text(emitter, predicate_of(op), spare ? 5 : 1) : NULL;
-    if (!spare)
+    bool first = needs_first_block(emitter, axes);
+    const char *predicate = op->predicated ? value_text(emitter, predicate_of(op), spare || first ? 5 : 1) : NULL;
+    if (!spare && !first)
         return predicate ? print(emitter, "if (%s) ", predicate) : "";
-    emitter->needs_thread = true;
+    emitter->needs_thread |= spare != 0;
+    emitter->needs_rank |= first;
     unsigned all = 32u * (unsigned)emitter->lowered->warps - 1;
-    const char *one = spare == all ? "thread == 0" : print(emitter, "(thread & %u) == 0", spare);
+    const char *one = !spare ? "" : spare == all ? "thread == 0" : print(emitter, "(thread & %u) == 0", spare);
+    if (first)
+        one = print(emitter, "%s%srank == 0", one, spare ? " && " : "");
     return predicate ? print(emitter, "if (%s && %s) ", one, predicate) : print(emitter, "if (%s) ", one);
 }
 
@@ -294,6 +309,21 @@ void write_meeting(struct emitter *emitter, const struct ir_op *op) {
     line(emitter, "%s%s %s = %s(%s, tile_shared);", emitter->uses[op->results[0]->id] ? "const " : "",
          register_type(op->results[0]->type), name, helper(emitter, "tile_arrive"), place);
     emitter->forms[op->results[0]->id] = (struct form){.kind = FORM_VARIABLE, .name = name};
+}
+
+// The barrier of a local tensor passes one phase, and every thread sees it pass: none can be a phase behind.
+void write_fetch(struct emitter *emitter, const struct ir_op *op) {
+    const char *local = emitter->param_names[op->integer];
+    emitter->tensors |= (uint64_t)1 << op->integer;
+    emitter->fetched |= (uint64_t)1 << op->integer;
+    if (op->code == OP_FETCHED) {
+        line(emitter, "%s(&%s_full);", helper(emitter, "tile_fetched"), local);
+        return;
+    }
+    emitter->aligned |= (uint64_t)1 << op->param;
+    line(emitter, "%s(%s, %s + %s, (int)%s * %d, &%s_full);", helper(emitter, "tile_fetch"), local,
+         tensor_name(emitter, op), value_text(emitter, op->operands[0], 12), value_text(emitter, op->operands[1], 14),
+         ir_type_bytes(emitter->kernel->params[op->param].type), local);
 }
 
 // ---------------------------------------------------------------------------------------------- printing

@@ -29,6 +29,7 @@ struct launch_kernel {
     int grid_count;
     struct launch_axis *grid;     // blocks = product of the tiles, one-dimensional; no launch if it is 0
     int threads;                  // per block
+    int cluster;                  // blocks of a cluster; 1: none. The text says so itself, and the grid has it as a factor
     int64_t shared_bytes;         // dynamic; static shared memory is counted in static_shared_bytes
     int64_t static_shared_bytes;
 };

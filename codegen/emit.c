@@ -122,12 +122,15 @@ static void write_config(struct emitter *emitter) {
     const char *chunk = config->chunk ? print(emitter, " of %d", config->chunk) : "";
     if (config->lag)
         chunk = print(emitter, "%s lag %d", chunk, config->lag);
-    chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->stage ? " staged" : "");
+    chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->bulk ? " staged in bulk" : config->stage ? " staged" : "");
     if (config->dot != DOT_FMA)
         chunk = print(emitter, "%s; dot %s, stages %d", chunk, config_dot_name(config->dot), config->stages);
-    line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; stream %s; min_blocks %d", grid,
+    const char *cluster = config->cluster > 1 ? print(emitter, "; cluster %d", config->cluster) : "";
+    if (config->fast)
+        cluster = print(emitter, "%s; fast", cluster);
+    line(emitter, "//   grid %s; strategy %s%s; peel %s; late %s; stream %s; min_blocks %d%s", grid,
          config_strategy_name(config->strategy), chunk, config->peel ? "true" : "false", config->late ? "true" : "false",
-         config->stream ? "true" : "false", config->min_blocks);
+         config->stream ? "true" : "false", config->min_blocks, cluster);
 }
 
 static void write_specialization(struct emitter *emitter) {

@@ -66,10 +66,12 @@ struct emitter {
 
     // Of the function being written
     uint64_t tensors, scalars, dims, stored;  // which are named
+    uint64_t fetched;         // local tensors that the copy engine fills
     int name_count, name_capacity;
     const char **names;
     const char *axis_base[IR_MAX_AXES];    // variable of the tile's first point; NULL: 0
     const char *axis_thread[IR_MAX_AXES];  // variable of this thread's first point
+    const char *axis_end[IR_MAX_AXES];     // of a loop whose last tile may hang over: its end, a number; NULL: none known
     const char *axis_offset[IR_MAX_AXES];  // this thread's distance from the tile's first point; NULL: 0
     const char *axis_loop[IR_MAX_AXES][2]; // register and vector loop variables
     bool in_vector;           // writing what holds for a whole vector: its first element
@@ -81,8 +83,9 @@ struct emitter {
     int64_t stage_top, stage_bytes;        // of dynamic shared memory: in use here, and at most
     const char **positions;                // variables of threads' positions: dropped again where nothing needs them
     int position_count, position_capacity;
-    int64_t shared_bytes;
-    bool needs_thread, needs_lane, needs_warp;
+    int64_t shared_bytes, exchange_bytes;  // of the block's scratch, and of half of what the cluster's others read
+    bool needs_thread, needs_lane, needs_warp, needs_rank;
+    int cluster;              // blocks of a cluster of this launch; 1: none
     const char **param_names, **dim_names;
 
     // Of the whole text
@@ -116,6 +119,7 @@ bool give_up(struct emitter *emitter, const char *code, struct span span, const 
 // ------------------------------------------------------------------------------------------ last uses (stream.c)
 
 void note_last_loads(struct emitter *emitter, const struct ir_region *region);
+bool is_kept(const struct emitter *emitter, const struct ir_op *op);      // a later load of this launch reads the element again
 bool is_streamed(const struct emitter *emitter, const struct ir_op *op);  // nothing will read the element again
 
 // ------------------------------------------------------------------------------------------ helpers (helpers.c)
@@ -155,6 +159,7 @@ void write_vector_load(struct emitter *emitter, const struct ir_op *op, const ch
 void write_store(struct emitter *emitter, const struct ir_op *op);
 void write_vector_store(struct emitter *emitter, const struct ir_op *op, const char *name, int width);
 void write_meeting(struct emitter *emitter, const struct ir_op *op);  // ARRIVE, AWAIT
+void write_fetch(struct emitter *emitter, const struct ir_op *op);    // FETCH, FETCHED
 void write_quad_store(struct emitter *emitter, const struct ir_op *op, const char *words);  // 16 bytes
 void write_atomic(struct emitter *emitter, const struct ir_op *op);
 const char *file_name(const struct emitter *emitter);  // of its source, without folders
@@ -167,7 +172,7 @@ axes_t axes_touched(const struct ir_op *op);
 
 void declare_reduction(struct emitter *emitter, const struct ir_op *op);  // before the loops
 void write_reduction(struct emitter *emitter, const struct ir_op *op);    // inside them
-void finish_reduction(struct emitter *emitter, const struct ir_op *op);   // behind them
+void finish_reductions(struct emitter *emitter, struct ir_op *const *ops, int count);  // behind them
 void write_scan(struct emitter *emitter, const struct ir_op *op);
 bool crosses_in_place(const struct emitter *emitter, const struct ir_op *op);
 void need_shared(struct emitter *emitter, int64_t bytes);  // of the block's scratch
@@ -176,6 +181,7 @@ bool is_position(const struct ir_op *op);  // argmax, argmin
 // ------------------------------------------------------------------------------------------ structure (region.c, group.c)
 
 void open_loops(struct emitter *emitter, const struct dims *dims, int from, int to);
+bool ends_early(const struct emitter *emitter, const struct dim *dim);  // its loop breaks off where a tile hangs over
 void close_loops(struct emitter *emitter, int count);
 void declare(struct emitter *emitter, const struct ir_value *value, const char *name, bool constant);
 void write_segment(struct emitter *emitter, struct ir_op **ops, int count);
@@ -189,6 +195,7 @@ const char *dims_text(struct emitter *emitter, const struct dims *dims);  // "[8
 
 // ------------------------------------------------------------------------------------------ launches (launch.c)
 
+bool has_threads(const struct axis_layout *layout);  // more than one, in one block or several
 // Part of the thread's coordinate along an axis: "(lane >> 2 & 7)".
 const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all);
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan);

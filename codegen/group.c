@@ -128,6 +128,8 @@ static bool wants_loads_ahead(struct emitter *emitter, const struct group *group
         if (access_width(emitter, op, &group->dims) > 1)
             loops = group->dims.count - 1;
     }
+    for (int i = 0; i < group->dims.count; i++)
+        branches |= ends_early(emitter, &group->dims.items[i]);
     return emitter->cuda && branches && words && loops > 0 && words <= MOST_WORDS_AHEAD;
 }
 
@@ -465,15 +467,14 @@ static void write_group(struct emitter *emitter, const struct group *group) {
         return;
     }
     bool barrier = needs_barrier(emitter, group);
+    const char *meet = barrier && emitter->cluster > 1 ? helper(emitter, "tile_meet") : "__syncthreads";
     if (barrier)
-        line(emitter, "__syncthreads();");
+        line(emitter, "%s();", meet);
     declare_group(emitter, group);
     write_loops(emitter, group);
-    for (int i = 0; i < group->count; i++)
-        if (group->ops[i]->code == OP_REDUCE)
-            finish_reduction(emitter, group->ops[i]);
+    finish_reductions(emitter, group->ops, group->count);
     if (barrier)
-        line(emitter, "__syncthreads();");
+        line(emitter, "%s();", meet);
 }
 
 void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {

@@ -98,6 +98,37 @@ static const struct plain plains[] = {
      "        while (atomicAdd(place, 0) < least) __nanosleep(64);\n        __threadfence();\n    }\n"
      "    __syncthreads();\n}\n",
      NULL},
+    // One thread has the copy engine bring `bytes` to `to`; both addresses and the bytes are multiples of 16.
+    {"tile_fetch", NULL,
+     "void tile_fetch(void *to, const void *from, const int bytes, unsigned long long *full) {\n"
+     "    if (threadIdx.x == 0) {\n"
+     "        const unsigned barrier = (unsigned)__cvta_generic_to_shared(full);\n"
+     "        asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\\n\"\n"
+     "            \"fence.mbarrier_init.release.cluster;\\n\"\n"
+     "            \"mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;\" : : \"r\"(barrier), \"r\"(bytes) : \"memory\");\n"
+     "        if (bytes > 0)\n"
+     "            asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\"\n"
+     "                : : \"r\"((unsigned)__cvta_generic_to_shared(to)), \"l\"(from), \"r\"(bytes), \"r\"(barrier) : \"memory\");\n"
+     "    }\n    __syncthreads();\n}\n",
+     NULL},
+    {"tile_fetched", NULL,
+     "void tile_fetched(unsigned long long *full) {\n"
+     "    const unsigned barrier = (unsigned)__cvta_generic_to_shared(full);\n    unsigned done;\n    do {\n"
+     "        asm volatile(\"{ .reg .pred p;\\n\"\n"
+     "            \"mbarrier.try_wait.parity.shared.b64 p, [%1], 0;\\n\"\n"
+     "            \"selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(barrier) : \"memory\");\n"
+     "    } while (!done);\n}\n",
+     NULL},
+    // All threads of a cluster's blocks come by; what they stored before is there for the others.
+    {"tile_meet", NULL,
+     "void tile_meet() {\n    asm volatile(\"barrier.cluster.arrive.release;\\n\"\n"
+     "        \"barrier.cluster.wait.acquire;\" : : : \"memory\");\n}\n",
+     NULL},
+    // Where a place in this block's shared memory lies in that of the cluster's block `rank`.
+    {"tile_peer", NULL,
+     "const void *tile_peer(const void *place, const int rank) {\n    const void *peer;\n"
+     "    asm volatile(\"mapa.u64 %0, %1, %2;\" : \"=l\"(peer) : \"l\"(place), \"r\"(rank));\n    return peer;\n}\n",
+     NULL},
     // NaN if either is: the built-in functions would give the other operand.
     {"tile_maxf", NULL,
      "float tile_maxf(float a, float b) {\n    float c;\n    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(c) : \"f\"(a), "
@@ -296,6 +327,32 @@ static const char *many_helper(struct emitter *emitter, const char *name, enum i
                  name, type, lanes);
 }
 
+// tile_sum_blocks_f32(v, n, shared, count): over the threads of the same number in `count` blocks of a cluster, by rank.
+// The blocks meet once: two halves of shared memory take turns, so that the next meeting, or the one at the end, says
+// that all have read this half.
+static const char *blocks_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
+                                 const char *suffix) {
+    const char *type = c_type(suffix), *meet = helper(emitter, "tile_meet"), *peer = helper(emitter, "tile_peer");
+    return print(emitter,
+                 "void %1$s(%2$s *v, const int n, void *shared, const int count) {\n"
+                 "    %2$s *all = (%2$s *)shared + threadIdx.x;\n"
+                 "    const int threads = (int)blockDim.x;\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i) all[i * threads] = v[i];\n"
+                 "    %4$s();\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i) {\n"
+                 "        %2$s a = *(const %2$s *)%5$s(all + i * threads, 0);\n"
+                 "        #pragma unroll\n"
+                 "        for (int rank = 1; rank < count; ++rank) {\n"
+                 "            const %2$s b = *(const %2$s *)%5$s(all + i * threads, rank);\n"
+                 "            a = %3$s;\n"
+                 "        }\n"
+                 "        v[i] = a;\n"
+                 "    }\n}\n",
+                 name, type, step_text(emitter, reduction, suffix, "a", "b"), meet, peer);
+}
+
 // tile_argmax_f32(best, at, v, i): the greatest value and where it is first; NaN comes before all; at < 0: none yet.
 static const char *position_helper(struct emitter *emitter, const char *name, enum ir_reduction reduction,
                                    const char *suffix) {
@@ -396,6 +453,8 @@ static const char *reduction_helper(struct emitter *emitter, const char *name) {
     if (!strncmp(under, "_warps_", 7))
         return position ? position_warps_helper(emitter, name, base, suffix)
                         : warps_helper(emitter, name, reduction, suffix);
+    if (!strncmp(under, "_blocks_", 8))
+        return blocks_helper(emitter, name, reduction, suffix);
     if (!strncmp(under, "_many_", 6))
         return many_helper(emitter, name, reduction, suffix);
     return position ? position_helper(emitter, name, reduction, suffix) : NULL;
@@ -432,32 +491,50 @@ static const char *unpack(struct emitter *emitter, enum ir_type type, const char
     return print(emitter, "(%s)%s", storage_type(type), part);
 }
 
-// tile_read_once_16(p), tile_write_once_16(p, q): a word of 4, 8 or 16 bytes that the L2 lets go before others.
-static const char *once_helper(struct emitter *emitter, const char *name) {
-    char what[6];
+// tile_read_once_16(p), tile_write_once_16(p, q): a word of 4, 8 or 16 bytes that the L2 lets go before others;
+// tile_read_keep_16(p): one that it lets go behind others. tile_read_once_if_16(p, inside) and the like: 0 where not
+// inside, without a branch.
+static const char *hinted_helper(struct emitter *emitter, const char *name) {
+    char what[6], hint[5];
     int bytes;
-    if (sscanf(name, "tile_%5[a-z]_once_%d", what, &bytes) != 2)
+    bool guarded = strstr(name, "_if_");
+    int found = guarded ? sscanf(name, "tile_%5[a-z]_%4[a-z]_if_%d", what, hint, &bytes)
+                        : sscanf(name, "tile_%5[a-z]_%4[a-z]_%d", what, hint, &bytes);
+    if (found != 3 || (strcmp(hint, "once") && strcmp(hint, "keep")))
         return NULL;
     bool reads = !strcmp(what, "read");
     int words = bytes / 4;
-    const char *registers = "", *operands = "";
+    const char *registers = "", *operands = "", *zeros = "";
     for (int w = 0; w < words; w++) {
+        zeros = print(emitter, "%smov.b32 %%%d, 0; ", zeros, w);
         registers = print(emitter, "%s%s%%%d", registers, w ? ", " : "", reads ? w : w + 1);
-        operands = print(emitter, "%s%s\"%sr\"(%s)", operands, w ? ", " : "", reads ? "=" : "",
+        operands = print(emitter, "%s%s\"%sr\"(%s)", operands, w ? ", " : "", guarded ? "=&" : reads ? "=" : "",
                          word_of(emitter, "q", bytes, w));
     }
     const char *kind = words == 1 ? ".u32" : print(emitter, ".v%d.u32", words);
     const char *list = words == 1 ? registers : print(emitter, "{%s}", registers);
-    const char *policy = "\"{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\\n\"";
+    const char *policy = print(emitter, "\"{ .reg .b64 policy; createpolicy.fractional.L2::evict_%s.b64 policy, 1.0;\\n\"",
+                               !strcmp(hint, "once") ? "first" : "last");
+    const char *first_level = !strcmp(hint, "once") ? ".L1::no_allocate" : "";  // a slab may fit there, and is found there
+    if (guarded)
+        return print(emitter,
+                     "%1$s %2$s(const void *p, const bool inside) {\n"
+                     "    %1$s q;\n"
+                     "    asm(%3$s\n"
+                     "        \".reg .pred r; setp.ne.s32 r, %%%9$d, 0; %8$s\\n\"\n"
+                     "        \"@r ld.global%10$s.L2::cache_hint%4$s %5$s, [%%%6$d], policy; }\"\n"
+                     "        : %7$s : \"l\"(p), \"r\"((int)inside));\n"
+                     "    return q;\n}\n",
+                     word_type(bytes), name, policy, kind, list, words, operands, zeros, words + 1, first_level);
     if (reads)
         return print(emitter,
                      "%1$s %2$s(const void *p) {\n"
                      "    %1$s q;\n"
                      "    asm(%3$s\n"
-                     "        \"ld.global.L1::no_allocate.L2::cache_hint%4$s %5$s, [%%%6$d], policy; }\"\n"
+                     "        \"ld.global%8$s.L2::cache_hint%4$s %5$s, [%%%6$d], policy; }\"\n"
                      "        : %7$s : \"l\"(p));\n"
                      "    return q;\n}\n",
-                     word_type(bytes), name, policy, kind, list, words, operands);
+                     word_type(bytes), name, policy, kind, list, words, operands, first_level);
     return print(emitter,
                  "void %2$s(void *p, %1$s q) {\n"
                  "    asm volatile(%3$s\n"
@@ -466,14 +543,20 @@ static const char *once_helper(struct emitter *emitter, const char *name) {
                  word_type(bytes), name, policy, kind, list, operands);
 }
 
-static const char *load_helper(struct emitter *emitter, const char *name, enum ir_type type, int width, bool once) {
+// `hint`: "once", "keep"; NULL: none.
+static const char *load_helper(struct emitter *emitter, const char *name, enum ir_type type, int width, const char *hint) {
+    const char *inside = hint && strstr(name, "_if_") ? ", inside" : "";
     int chunk = width * ir_type_bytes(type) > 16 ? 16 : width * ir_type_bytes(type), per = chunk / ir_type_bytes(type);
-    const char *text = print(emitter, "void %s(%s *v, const %s *p) {\n", name, register_type(type), storage_type(type));
+    const char *text = print(emitter, "void %s(%s *v, const %s *p%s) {\n", name, register_type(type), storage_type(type),
+                             *inside ? ", const bool inside" : "");
     for (int first = 0; first < width; first += per) {
         const char *q = print(emitter, "q%d", first / per);
         const char *from = first ? print(emitter, "(p + %d)", first) : "p";
-        const char *read = once ? print(emitter, "%s(%s)", helper(emitter, print(emitter, "tile_read_once_%d", chunk)), from)
-                                : print(emitter, "*(const %s *)%s", word_type(chunk), from);
+        const char *read = print(emitter, "*(const %s *)%s", word_type(chunk), from);
+        if (hint) {
+            const char *hinted = print(emitter, "tile_read_%s_%s%d", hint, *inside ? "if_" : "", chunk);
+            read = print(emitter, "%s(%s%s)", helper(emitter, hinted), from, inside);
+        }
         text = print(emitter, "%s    const %s %s = %s;\n", text, word_type(chunk), q, read);
         for (int i = 0; i < per; i++)
             text = print(emitter, "%s    v[%d] = %s;\n", text, first + i, unpack(emitter, type, q, chunk, i));
@@ -527,8 +610,14 @@ static const char *store_helper(struct emitter *emitter, const char *name, enum 
 static const char *vector_helper(struct emitter *emitter, const char *name) {
     char what[6], type_name[8];
     int width;
-    bool once = strstr(name, "_once_");
-    if (sscanf(name, once ? "tile_%5[a-z]_once_%7[a-z0-9]" : "tile_%5[a-z]_%7[a-z0-9]", what, type_name) != 2)
+    const char *hint = strstr(name, "_once_") ? "once" : strstr(name, "_keep_") ? "keep" : NULL;
+    const char *form = hint ? print(emitter, "tile_%%5[a-z]_%s_%s%%7[a-z0-9]", hint, strstr(name, "_if_") ? "if_" : "")
+                            : "tile_%5[a-z]_%7[a-z0-9]";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    bool read = sscanf(name, form, what, type_name) == 2;
+#pragma GCC diagnostic pop
+    if (!read)
         return NULL;
     char *x = strchr(type_name, 'x');
     if (!x || sscanf(x, "x%d", &width) != 1)
@@ -540,8 +629,8 @@ static const char *vector_helper(struct emitter *emitter, const char *name) {
     if (!strcmp(what, "clear"))
         return print(emitter, "void %s(%s *v) {\n    #pragma unroll\n    for (int i = 0; i < %d; ++i) v[i] = 0;\n}\n",
                      name, register_type(type), width);
-    return !strcmp(what, "load")    ? load_helper(emitter, name, type, width, once)
-           : !strcmp(what, "store") ? store_helper(emitter, name, type, width, once)
+    return !strcmp(what, "load")    ? load_helper(emitter, name, type, width, hint)
+           : !strcmp(what, "store") ? store_helper(emitter, name, type, width, hint != NULL)
                                     : NULL;
 }
 
@@ -654,7 +743,7 @@ const char *helper(struct emitter *emitter, const char *name) {
             return emitter->helpers[i].name;
     const char *(*const families[])(struct emitter *, const char *) = {plain_helper,      integer_helper,
                                                                        truncating_helper, reduction_helper,
-                                                                       vector_helper,     once_helper,
+                                                                       vector_helper,     hinted_helper,
                                                                        atomic_helper,    matmul_helper};
     const char *text = NULL;
     for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)

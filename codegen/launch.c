@@ -45,10 +45,11 @@ static void start_function(struct emitter *emitter) {
     const struct ir_kernel *kernel = emitter->kernel;
     emitter->name_count = emitter->name_capacity = 0;
     emitter->names = NULL;
-    emitter->tensors = emitter->scalars = emitter->dims = emitter->stored = 0;
-    emitter->needs_thread = emitter->needs_lane = emitter->needs_warp = false;
+    emitter->tensors = emitter->scalars = emitter->dims = emitter->stored = emitter->fetched = 0;
+    emitter->needs_thread = emitter->needs_lane = emitter->needs_warp = emitter->needs_rank = false;
+    emitter->cluster = 1;
     emitter->position_count = 0;
-    emitter->shared_bytes = emitter->stage_top = emitter->stage_bytes = 0;
+    emitter->shared_bytes = emitter->exchange_bytes = emitter->stage_top = emitter->stage_bytes = 0;
     emitter->placed = 0;
     memset(emitter->axis_place, 0, sizeof emitter->axis_place);
     memset(emitter->forms, 0, sizeof *emitter->forms * (size_t)kernel->value_count);
@@ -78,20 +79,30 @@ const char *bits_text(struct emitter *emitter, const char *from, int shift, int 
                  : print(emitter, "(%s & %d)", from, count - 1);
 }
 
+bool has_threads(const struct axis_layout *layout) {
+    return layout->lanes * layout->warps * layout->blocks > 1;
+}
+
 static const char *offset_text(struct emitter *emitter, const struct axis_layout *layout) {
     const char *text = NULL;
+    if (layout->blocks > 1) {
+        text = layout->warps > 1 ? print(emitter, "rank * %d", layout->warps) : "rank";
+        emitter->needs_rank = true;
+    }
     if (layout->warps > 1) {
-        text = bits_text(emitter, "warp", layout->warp_shift, layout->warps, emitter->lowered->warps);
+        const char *warp = bits_text(emitter, "warp", layout->warp_shift, layout->warps, emitter->lowered->warps);
+        text = text ? print(emitter, "%s + %s", text, warp) : warp;
         emitter->needs_warp = true;
     }
+    bool sum = layout->blocks > 1 && layout->warps > 1;
     if (layout->lanes > 1) {
         const char *lane = bits_text(emitter, "lane", layout->lane_shift, layout->lanes, 32);
-        text = text ? print(emitter, "%s * %d + %s", text, layout->lanes, lane) : lane;
+        text = text ? print(emitter, sum ? "(%s) * %d + %s" : "%s * %d + %s", text, layout->lanes, lane) : lane;
+        sum |= layout->warps > 1 || layout->blocks > 1;
         emitter->needs_lane = true;
     }
     if (layout->vector > 1)
-        text = layout->warps > 1 && layout->lanes > 1 ? print(emitter, "(%s) * %d", text, layout->vector)
-                                                      : print(emitter, "%s * %d", text, layout->vector);
+        text = print(emitter, sum ? "(%s) * %d" : "%s * %d", text, layout->vector);
     return text;
 }
 
@@ -117,7 +128,7 @@ static void start_axes(struct emitter *emitter, axes_t axes) {
             emitter->axis_loop[a][0] = unique_name(emitter, print(emitter, layout->vector > 1 ? "%s_r" : "%s_i", name));
             emitter->axis_loop[a][1] =
                 unique_name(emitter, print(emitter, layout->registers > 1 ? "%s_v" : "%s_i", name));
-            if (emitter->cuda && layout->lanes * layout->warps > 1 && !is_only_staged(emitter, a)) {
+            if (emitter->cuda && has_threads(layout) && !is_only_staged(emitter, a)) {
                 emitter->axis_offset[a] = unique_name(emitter, print(emitter, "%s_t", name));
                 line(emitter, "const int %s = %s;", emitter->axis_offset[a], offset_text(emitter, layout));
                 note_position(emitter, emitter->axis_offset[a]);
@@ -199,6 +210,8 @@ static const char *tiles_text(struct emitter *emitter, const struct ir_op *loop)
 
 // The block's number: its place in the grid, or the order in which it began.
 static const char *block_text(struct emitter *emitter, const struct ir_op *top) {
+    if (emitter->cuda && emitter->cluster > 1)
+        return print(emitter, "blockIdx.x / %d", emitter->cluster);
     if (!emitter->cuda || top->code != OP_FOR || top->param < 0)
         return emitter->cuda ? "blockIdx.x" : "block";
     const char *name = unique_name(emitter, "number");
@@ -350,9 +363,10 @@ static void write_launch_words(struct emitter *emitter, const struct launch_kern
 
 static void write_head(struct emitter *emitter, const char *name, const struct signature *signature, int threads,
                        int min_blocks) {
+    const char *cluster = emitter->cluster > 1 ? print(emitter, "__cluster_dims__(%d, 1, 1) ", emitter->cluster) : "";
     const char *bounds = min_blocks ? print(emitter, "%d, %d", threads, min_blocks) : print(emitter, "%d", threads);
     if (emitter->cuda)
-        line(emitter, "extern \"C\" __global__ void __launch_bounds__(%s) %s(%s) {", bounds, name,
+        line(emitter, "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(%s) {", cluster, bounds, name,
              signature->parameters);
     else
         line(emitter, "static void %s_block(const long long block%s%s) {", name, signature->count ? ", " : "",
@@ -384,6 +398,10 @@ static int64_t write_local_tensors(struct emitter *emitter) {
         bytes += count * ir_type_bytes(param->type);
         line(emitter, "%s%s %s[%lld];", emitter->cuda ? "__shared__ __align__(16) " : "", storage_type(param->type),
              emitter->param_names[p], (long long)count);
+        if (emitter->fetched >> p & 1) {
+            line(emitter, "__shared__ unsigned long long %s_full;", emitter->param_names[p]);
+            bytes += 8;
+        }
     }
     return bytes;
 }
@@ -397,20 +415,36 @@ static void write_thread(struct emitter *emitter) {
         line(emitter, "const int lane = (int)threadIdx.x %% 32;");
     if (emitter->needs_warp)
         line(emitter, "const int warp = (int)threadIdx.x / 32;");
+    if (emitter->needs_rank)
+        line(emitter, "const int rank = (int)(blockIdx.x %% %d);", emitter->cluster);
     if (emitter->shared_bytes)
         line(emitter, "__shared__ __align__(16) unsigned char tile_shared[%lld];", (long long)emitter->shared_bytes);
+    if (emitter->exchange_bytes) {
+        line(emitter, "__shared__ __align__(16) unsigned char tile_exchange[2][%lld];", (long long)emitter->exchange_bytes);
+        line(emitter, "int tile_turn = 0;");
+    }
     if (emitter->stage_bytes) {
         line(emitter, "extern __shared__ __align__(%d) unsigned char tile_stage[];", has_groups(emitter) ? 1024 : 128);
         line(emitter, "const unsigned tiles = %s(tile_stage);", helper(emitter, "tile_address"));
     }
 }
 
+static const struct ir_value *number(struct emitter *emitter, int64_t integer) {
+    struct ir_op *op = ARENA_NEW(emitter->arena, struct ir_op);
+    struct ir_value *value = ARENA_NEW(emitter->arena, struct ir_value);
+    *op = (struct ir_op){.code = OP_CONST, .integer = integer};
+    *value = (struct ir_value){.type = TYPE_I64, .def = op};
+    return value;
+}
+
 static void plan_grid(struct emitter *emitter, const struct grid *grid, struct launch_kernel *plan) {
-    plan->grid_count = grid->count;
-    plan->grid = ARENA_ARRAY(emitter->arena, struct launch_axis, grid->count + 1);
+    plan->grid = ARENA_ARRAY(emitter->arena, struct launch_axis, grid->count + 2);
+    if (emitter->cluster > 1)
+        plan->grid[plan->grid_count++] = (struct launch_axis){
+            .name = "cluster", .lo = number(emitter, 0), .hi = number(emitter, emitter->cluster), .block = 1};
     for (int i = 0; i < grid->count; i++) {
         const struct ir_op *loop = grid->loops[i];
-        plan->grid[i] = (struct launch_axis){.name = emitter->kernel->axes[loop->axis].name,
+        plan->grid[plan->grid_count++] = (struct launch_axis){.name = emitter->kernel->axes[loop->axis].name,
                                              .lo = loop->operands[0],
                                              .hi = loop->operands[1],
                                              .block = emitter->lowered->axes[loop->axis].block};
@@ -436,7 +470,7 @@ static void finish_function(struct emitter *emitter, struct text *outer, struct 
     write_runner(emitter, name, &signature);
     text_free(body);
     plan->name = name;
-    plan->static_shared_bytes = emitter->shared_bytes + local_bytes;
+    plan->static_shared_bytes = emitter->shared_bytes + 2 * emitter->exchange_bytes + local_bytes;
     plan->shared_bytes = emitter->stage_bytes;
 }
 
@@ -452,12 +486,18 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     sort_grid(emitter, &grid);
     usage.slowest = grid.count ? grid.loops[grid.count - 1] : NULL;
     use_op(emitter, &usage, top);
+    for (int a = 0; a < emitter->kernel->axis_count; a++)
+        if ((usage.axes & AXIS_BIT(a)) && emitter->lowered->axes[a].blocks > 1)
+            emitter->cluster = emitter->lowered->cluster;
     start_axes(emitter, usage.axes);
     write_preamble(emitter, &usage);
     write_grid(emitter, &grid, block_text(emitter, top));
     write_ops(emitter, &top, 1);
+    if (emitter->exchange_bytes)
+        line(emitter, "%s();", helper(emitter, "tile_meet"));  // no block ends while others read its shared memory
     comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;
+    plan->cluster = emitter->cluster;
     plan_grid(emitter, &grid, plan);
     finish_function(emitter, outer, &body, name, plan);
 }
@@ -494,6 +534,7 @@ void write_fill(struct emitter *emitter, int param, const char *name, struct lau
          emitter->cuda ? FILL_THREADS : 1);
     line(emitter, "    %s[tile_at] = %s;", emitter->param_names[param], value);
     plan->threads = emitter->cuda ? FILL_THREADS : 1;
+    plan->cluster = 1;
     plan->grid_count = 1;
     plan->grid = ARENA_NEW(emitter->arena, struct launch_axis);
     plan->grid[0] = (struct launch_axis){.name = output->name, .elements_of = output, .block = FILL_BLOCK};

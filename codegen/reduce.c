@@ -80,13 +80,26 @@ void declare_reduction(struct emitter *emitter, const struct ir_op *op) {
 
 // ---------------------------------------------------------------------------------------------- registers
 
-// The operand, or the identity where the predicate is false.
+static bool calls(const char *text) {
+    for (const char *at = strchr(text, '('); at; at = strchr(at + 1, '('))
+        if (at > text && (at[-1] == '_' || (at[-1] >= '0' && at[-1] <= '9') || (at[-1] >= 'a' && at[-1] <= 'z')))
+            return true;
+    return false;
+}
+
+// The operand, or the identity where the predicate is false. What a function computes is computed in any case: the
+// compiler would make a branch for every element of it.
 static const char *masked_operand(struct emitter *emitter, const struct ir_op *op, int precedence) {
     if (!op->predicated)
         return value_text(emitter, op->operands[0], precedence);
     const char *identity = identity_text(emitter, op->reduction, op->results[0]->type);
-    const char *text = print(emitter, "%s ? %s : %s", value_text(emitter, op->operands[1], 4),
-                             value_text(emitter, op->operands[0], 3), identity);
+    const char *operand = value_text(emitter, op->operands[0], 3);
+    if (emitter->cuda && calls(operand)) {
+        const char *name = unique_name(emitter, "v");
+        line(emitter, "const %s %s = %s;", register_type(op->operands[0]->type), name, operand);
+        operand = name;
+    }
+    const char *text = print(emitter, "%s ? %s : %s", value_text(emitter, op->operands[1], 4), operand, identity);
     return precedence > 3 ? print(emitter, "(%s)", text) : text;
 }
 
@@ -105,6 +118,25 @@ static void write_position(struct emitter *emitter, const struct ir_op *op) {
     line(emitter, "%s%s(&%s, &%s, %s, %s);", guard, name, best, at, value_text(emitter, op->operands[0], 1), index);
 }
 
+// A constant that is summed along registers on which nothing depends is added once, as often as it occurs: "n == 0 && …"
+// in front, and the multiple in *times. NULL: it isn't so.
+static const char *once_for_all(struct emitter *emitter, const struct ir_op *op, int *times) {
+    const struct ir_value *operand = op->operands[0];
+    axes_t seen = op->predicated ? op->operands[1]->axes : 0;
+    struct dims dims = dims_of(emitter, op->over & ~seen);
+    const char *text = "";
+    *times = 1;
+    bool constant = !operand->region && operand->def->code == OP_CONST && operand->type == TYPE_F32;
+    if (op->reduction != RED_SUM || !constant || !dims.count)
+        return NULL;
+    for (int i = 0; i < dims.count; i++) {
+        *times *= dims.items[i].count;
+        text = print(emitter, "%s%s%s == 0", text, i ? " && " : "",
+                     emitter->axis_loop[dims.items[i].axis][dims.items[i].vector]);
+    }
+    return text;
+}
+
 void write_reduction(struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *result = op->results[0];
     const struct form *form = form_of(emitter, result);
@@ -117,9 +149,16 @@ void write_reduction(struct emitter *emitter, const struct ir_op *op) {
         return;
     const char *target = subscript_text(emitter, form->name, &dims);
     bool single = !form->accumulated && (!has_registers(emitter, op->over) || is_crossing(op));
+    const char *once;
+    int times;
     if (single) {
         line(emitter, "%s%s = %s;", dims.count ? "" : print(emitter, "%s ", register_type(result->type)), target,
              masked_operand(emitter, op, 1));
+    } else if ((once = once_for_all(emitter, op, &times)) != NULL) {
+        const char *sum = constant_text(emitter, TYPE_F32, 0, times * op->operands[0]->def->number);
+        if (op->predicated)
+            sum = print(emitter, "%s ? %s : 0.0f", value_text(emitter, op->operands[1], 4), sum);
+        line(emitter, "if (%s) %s += %s;", once, target, sum);
     } else if (op->reduction == RED_SUM || op->reduction == RED_PROD) {
         line(emitter, "%s %s %s;", target, op->reduction == RED_SUM ? "+=" : "*=", masked_operand(emitter, op, 1));
     } else {
@@ -161,6 +200,18 @@ static int count_of(const struct dims *dims) {
     return count;
 }
 
+// A loop over values that don't pass through shared memory at once: the variable of the first one of a turn.
+static const char *open_batches(struct emitter *emitter, int count, int batch) {
+    const char *first = unique_name(emitter, "first");
+    open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", first, first, count, first, batch);
+    return first;
+}
+
+static const char *batch_length(struct emitter *emitter, const char *first, int count, int batch) {
+    return batch < count ? print(emitter, "%s + %d > %d ? %d - %s : %d", first, batch, count, count, first, batch)
+                         : print(emitter, "%d", count);
+}
+
 static void cross_lanes(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout) {
     const struct ir_value *result = op->results[0];
     struct dims dims = dims_of(emitter, result->axes);
@@ -192,12 +243,19 @@ static void lanes_of(const struct emitter *emitter, const struct ir_value *value
     *lanes = !bits ? 1 : together ? (int)(bits / lowest) + 1 : 32;
 }
 
-enum { MANY_READS = 32 };  // of partial results by each thread
+enum { MANY_READS = 32, MOST_JOINTLY = 4 };  // of partial results by each thread; reductions that cross at once
 
-static void cross_warps(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout) {
+// What crosses: a variable of the operation's own, or one that several have been gathered in.
+struct crossed {
+    const char *name;
+    struct dims dims;
+};
+
+static void cross_warps(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout,
+                        const struct crossed *crossed) {
     const struct ir_value *result = op->results[0];
-    struct dims dims = dims_of(emitter, result->axes);
-    const char *name = form_of(emitter, result)->name, *offset = "";
+    struct dims dims = crossed->dims;
+    const char *name = crossed->name, *offset = "";
     int bytes = is_position(op)                                                ? 16
                 : operand_type(op) == TYPE_BOOL                                ? 1
                 : operand_type(op) == TYPE_I64 || operand_type(op) == TYPE_F64 ? 8
@@ -208,20 +266,36 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
     need_shared(emitter, (int64_t)batch * (many ? lanes | 1 : 32) * emitter->lowered->warps * bytes);
     const char *function = helper(emitter, print(emitter, "tile_%s_%s_%s", ir_reduction_name(op->reduction),
                                                  many ? "many" : "warps", type_suffix(operand_type(op))));
-    if (batch < count) {
-        offset = unique_name(emitter, "first");
-        open_brace(emitter, "for (int %s = 0; %s < %d; %s += %d)", offset, offset, count, offset, batch);
-    }
+    if (batch < count)
+        offset = open_batches(emitter, count, batch);
     const char *values =
         is_position(op)
             ? print(emitter, "%s, ", first_element(emitter, print(emitter, "%s_value", name), &dims, offset))
             : "";
-    const char *length = batch < count
-                             ? print(emitter, "%s + %d > %d ? %d - %s : %d", offset, batch, count, count, offset, batch)
-                             : print(emitter, "%d", count);
+    const char *length = batch_length(emitter, offset, count, batch);
     const char *places = many ? print(emitter, ", %d, %d", lanes, lane_step) : "";
     line(emitter, "%s(%s%s, %s, tile_shared, %d, %d%s);", function, values,
          first_element(emitter, name, &dims, offset), length, layout->warps, 1 << layout->warp_shift, places);
+    if (batch < count)
+        close_brace(emitter);
+}
+
+// All threads of a block hold its result by now: those of the same number in each block exchange theirs.
+static void cross_blocks(struct emitter *emitter, const struct ir_op *op, const struct axis_layout *layout,
+                         const struct crossed *crossed) {
+    enum ir_type type = operand_type(op);
+    struct dims dims = crossed->dims;
+    int count = count_of(&dims), bytes = type == TYPE_BOOL ? 1 : type == TYPE_I64 || type == TYPE_F64 ? 8 : 4;
+    int batch = shared_batch(emitter, count, bytes);
+    const char *name = crossed->name, *offset = "";
+    int64_t exchanged = (int64_t)batch * 32 * emitter->lowered->warps * bytes;
+    emitter->exchange_bytes = exchanged > emitter->exchange_bytes ? exchanged : emitter->exchange_bytes;
+    const char *function =
+        helper(emitter, print(emitter, "tile_%s_blocks_%s", ir_reduction_name(op->reduction), type_suffix(type)));
+    if (batch < count)
+        offset = open_batches(emitter, count, batch);
+    line(emitter, "%s(%s, %s, tile_exchange[tile_turn ^= 1], %d);", function, first_element(emitter, name, &dims, offset),
+         batch_length(emitter, offset, count, batch), layout->blocks);
     if (batch < count)
         close_brace(emitter);
 }
@@ -238,7 +312,7 @@ static bool is_repeated(const struct emitter *emitter, axes_t over, int axis) {
 
 static bool crosses_warps(const struct emitter *emitter, axes_t over) {
     for (int a = 0; a < emitter->kernel->axis_count; a++)
-        if ((over & AXIS_BIT(a)) && emitter->lowered->axes[a].warps > 1)
+        if ((over & AXIS_BIT(a)) && emitter->lowered->axes[a].warps * emitter->lowered->axes[a].blocks > 1)
             return true;
     return false;
 }
@@ -274,20 +348,70 @@ static bool is_warp_bound(const struct emitter *emitter, const struct ir_op *op)
     return true;
 }
 
-void finish_reduction(struct emitter *emitter, const struct ir_op *op) {
+static bool crosses(const struct emitter *emitter, const struct ir_op *op) {
+    return op->code == OP_REDUCE && !op->results[0]->partial && emitter->cuda;
+}
+
+// Scalars of one kind that go the same way.
+static bool go_together(const struct emitter *emitter, const struct ir_op *a, const struct ir_op *b) {
+    return crosses(emitter, b) && a->reduction == b->reduction && a->over == b->over && !is_position(a) &&
+           operand_type(a) == operand_type(b) && a->results[0]->axes == b->results[0]->axes &&
+           dims_of(emitter, a->results[0]->axes).count == 0 && !is_warp_bound(emitter, a) && !is_warp_bound(emitter, b);
+}
+
+static void cross_axes(struct emitter *emitter, const struct ir_op *op, const struct crossed *crossed) {
     bool warp_bound = is_warp_bound(emitter, op);
-    if (op->results[0]->partial || !emitter->cuda)
-        return;
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2 && !warp_bound; pass++)
         for (int a = 0; a < emitter->kernel->axis_count; a++) {
             const struct axis_layout *layout = &emitter->lowered->axes[a];
             if (!(op->over & AXIS_BIT(a)) || is_repeated(emitter, op->over, a))
                 continue;
-            if (pass == 0 && layout->lanes > 1)
-                cross_lanes(emitter, op, layout);
-            if (pass == 1 && layout->warps > 1 && !warp_bound)
-                cross_warps(emitter, op, layout);
+            if (pass == 0 && layout->warps > 1)
+                cross_warps(emitter, op, layout, crossed);
+            if (pass == 1 && layout->blocks > 1)
+                cross_blocks(emitter, op, layout, crossed);
         }
+}
+
+static void cross_one(struct emitter *emitter, const struct ir_op *op) {
+    struct crossed crossed = {form_of(emitter, op->results[0])->name, dims_of(emitter, op->results[0]->axes)};
+    cross_axes(emitter, op, &crossed);
+}
+
+// Warps and blocks wait for each other once for all.
+static void cross_jointly(struct emitter *emitter, const struct ir_op *const *ops, int count) {
+    struct crossed crossed = {unique_name(emitter, "joined"), {.count = 1, .items = {{.count = count}}}};
+    const char *values = "";
+    for (int i = 0; i < count; i++)
+        values = print(emitter, "%s%s%s", values, i ? ", " : "", form_of(emitter, ops[i]->results[0])->name);
+    line(emitter, "%s %s[%d] = {%s};", register_type(operand_type(ops[0])), crossed.name, count, values);
+    cross_axes(emitter, ops[0], &crossed);
+    for (int i = 0; i < count; i++)
+        line(emitter, "%s = %s[%d];", form_of(emitter, ops[i]->results[0])->name, crossed.name, i);
+}
+
+void finish_reductions(struct emitter *emitter, struct ir_op *const *ops, int count) {
+    bool *done = ARENA_ARRAY(emitter->arena, bool, count);
+    for (int i = 0; i < count; i++) {
+        const struct ir_op *together[MOST_JOINTLY];
+        int found = 0;
+        if (done[i] || !crosses(emitter, ops[i]))
+            continue;
+        for (int j = i; j < count && found < MOST_JOINTLY; j++)
+            if (!done[j] && (j == i || go_together(emitter, ops[i], ops[j]))) {
+                together[found++] = ops[j];
+                done[j] = true;
+                for (int a = 0; a < emitter->kernel->axis_count; a++)
+                    if ((ops[j]->over & AXIS_BIT(a)) && !is_repeated(emitter, ops[j]->over, a) &&
+                        emitter->lowered->axes[a].lanes > 1)
+                        cross_lanes(emitter, ops[j], &emitter->lowered->axes[a]);
+            }
+        if (found > 1 && crosses_warps(emitter, ops[i]->over))
+            cross_jointly(emitter, together, found);
+        else
+            for (int k = 0; k < found; k++)
+                cross_one(emitter, together[k]);
+    }
 }
 
 // ---------------------------------------------------------------------------------------------- scans

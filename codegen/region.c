@@ -9,12 +9,27 @@ bool is_control(const struct ir_op *op) {
     return op->code == OP_FOR || op->code == OP_RANGE || op->code == OP_IF;
 }
 
+// Of a tile that hangs over, the registers that lie beyond its end for every thread: nobody sees what they hold.
+bool ends_early(const struct emitter *emitter, const struct dim *dim) {
+    return !dim->vector && emitter->axis_end[dim->axis] && emitter->axis_base[dim->axis];
+}
+
+static void end_early(struct emitter *emitter, const struct dim *dim, const char *name) {
+    const struct axis_layout *layout = &emitter->lowered->axes[dim->axis];
+    const char *end = emitter->axis_end[dim->axis], *base = emitter->axis_base[dim->axis];
+    int step = layout->block / layout->registers;
+    if (!ends_early(emitter, dim))
+        return;
+    line(emitter, "if (%s + %s%s >= %s) break;", base, name, step > 1 ? print(emitter, " * %d", step) : "", end);
+}
+
 void open_loops(struct emitter *emitter, const struct dims *dims, int from, int to) {
     for (int i = from; i < to; i++) {
         const char *name = emitter->axis_loop[dims->items[i].axis][dims->items[i].vector];
         if (emitter->cuda)
             line(emitter, "#pragma unroll");
         open_brace(emitter, "for (int %s = 0; %s < %d; ++%s)", name, name, dims->items[i].count, name);
+        end_early(emitter, &dims->items[i], name);
     }
 }
 
@@ -122,7 +137,7 @@ static void accumulate(struct emitter *emitter, const struct ir_region *region, 
     struct dims from = dims_of(emitter, other->axes), to = dims_of(emitter, argument->axes);
     bool crosses = !other->partial && emitter->cuda;
     for (int a = 0; crosses && a < emitter->kernel->axis_count; a++)
-        if ((reduction->over & AXIS_BIT(a)) && emitter->lowered->axes[a].lanes * emitter->lowered->axes[a].warps > 1)
+        if ((reduction->over & AXIS_BIT(a)) && has_threads(&emitter->lowered->axes[a]))
             return;
     if (!matches || !same_dims(&from, &to) || reduction->operands[0]->partial)
         return;
@@ -188,6 +203,26 @@ static void write_condition(struct emitter *emitter, struct ir_op *loop, const c
     line(emitter, "if (!%s) break;", value_text(emitter, condition->last->operands[0], 14));
 }
 
+enum { WORTH_A_BRANCH = 2 };  // operations on a point of the tile, beside its loads and what sums it up
+
+static int work_on(const struct ir_region *region, int axis) {
+    int count = 0;
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        bool floats = op->result_count && (op->results[0]->axes & AXIS_BIT(axis)) && ir_type_is_float(op->results[0]->type);
+        count += floats && (ir_ops[op->code].flags & F_ELEMENTWISE) && op->code != OP_CAST && op->code != OP_BROADCAST;
+        for (int r = 0; r < op->region_count; r++)
+            count += work_on(op->regions[r], axis);
+    }
+    return count;
+}
+
+// The tile may hang over, all threads see by how much, and a point of it is more work than the look.
+static bool may_end_early(const struct emitter *emitter, const struct ir_op *loop) {
+    const struct axis_layout *layout = &emitter->lowered->axes[loop->axis];
+    return emitter->cuda && emitter->lowered->config->dot == DOT_FMA && !layout->exact && layout->registers > 1 &&
+           !loop->operands[1]->axes && work_on(loop->regions[0], loop->axis) >= WORTH_A_BRANCH;
+}
+
 static void write_for(struct emitter *emitter, struct ir_op *loop, const char *const *names) {
     int axis = loop->axis;
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
@@ -213,7 +248,9 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     if (ring)
         turn_ring(ring, base);
     enter_tile(emitter, loop, base);
+    emitter->axis_end[axis] = may_end_early(emitter, loop) ? hi : NULL;
     write_body(emitter, loop, names);
+    emitter->axis_end[axis] = NULL;
     close_brace(emitter);
 }
 
@@ -279,12 +316,15 @@ static void write_control(struct emitter *emitter, struct ir_op *op) {
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count) {
     int start = 0;
     for (int i = 0; i <= count; i++) {
-        bool meets = i < count && (ops[i]->code == OP_ARRIVE || ops[i]->code == OP_AWAIT);
+        bool fetches = i < count && (ops[i]->code == OP_FETCH || ops[i]->code == OP_FETCHED);
+        bool meets = fetches || (i < count && (ops[i]->code == OP_ARRIVE || ops[i]->code == OP_AWAIT));
         if (i < count && !is_control(ops[i]) && !meets)
             continue;
         if (i > start)
             write_segment(emitter, ops + start, i - start);
-        if (meets)
+        if (fetches)
+            write_fetch(emitter, ops[i]);
+        else if (meets)
             write_meeting(emitter, ops[i]);
         else if (i < count)
             write_control(emitter, ops[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which loads and stores touch an element for the last time: they ask the L2 to let it go first, so that what a later
-// loop reads again stays there longer.
+// loop reads again stays there longer. Loads that such a later one of the same launch follows ask it to stay.
 //
 // A load is the last if none of its tensor stands behind it in the source, and if every loop around it, the grid's too,
 // moves its address: else a later turn or another block reads the same element again. A store is if its tensor is never
@@ -52,12 +52,27 @@ void note_last_loads(struct emitter *emitter, const struct ir_region *region) {
     }
 }
 
-bool is_streamed(const struct emitter *emitter, const struct ir_op *op) {
-    const struct lower_options *options = &emitter->lowered->options;
+static bool may_hint(const struct emitter *emitter, const struct ir_op *op) {
+    const struct target *target = &emitter->lowered->options.target;
+    return emitter->lowered->config->stream && emitter->cuda && !(target->sm && target->sm < 80) &&
+           emitter->kernel->params[op->param].kind != PARAM_WORKSPACE;
+}
+
+static const struct ir_op *launch_of(const struct ir_op *op) {
+    while (op->parent->owner)
+        op = op->parent->owner;
+    return op;
+}
+
+bool is_kept(const struct emitter *emitter, const struct ir_op *op) {
     const struct ir_op *last = emitter->last_loads[op->param];
-    if (!emitter->lowered->config->stream || !emitter->cuda || (options->target.sm && options->target.sm < 80))
-        return false;
-    if (emitter->kernel->params[op->param].kind == PARAM_WORKSPACE)
+    return may_hint(emitter, op) && !is_hazard(emitter, op) && launch_of(op) == launch_of(last) &&
+           !is_same_place(op->span, last->span) && is_streamed(emitter, last) && is_moved_by_loops(emitter, op);
+}
+
+bool is_streamed(const struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_op *last = emitter->last_loads[op->param];
+    if (!may_hint(emitter, op))
         return false;
     bool final = op->code == OP_LOAD ? !is_hazard(emitter, op) && is_same_place(op->span, last->span) : !last;
     return final && is_moved_by_loops(emitter, op);

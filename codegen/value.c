@@ -157,7 +157,7 @@ const char *position_text(struct emitter *emitter, int axis, int *precedence) {
         text_add(&text, thread);
         plus = true;
     }
-    int stride = layout->vector * layout->lanes * layout->warps;
+    int stride = layout->vector * layout->lanes * layout->warps * layout->blocks;
     if (layout->registers > 1) {
         text_printf(&text, stride > 1 ? "%s%s * %d" : "%s%s", plus ? " + " : "", emitter->axis_loop[axis][0], stride);
         *precedence = plus ? 12 : stride > 1 ? 13 : 15;

@@ -110,6 +110,12 @@ struct ir_value {
 //   ARRIVE     param                     lowered; operands: indices. Adds 1 to the element and gives what it was before, a
 //                                        number. Whoever sees that it came sees all that the block stored before.
 //   AWAIT      param                     lowered; operands: indices, least. Waits until the element is so large.
+//   FETCH      param, integer            lowered; operands: position, count. Begins a copy of so many elements of the tensor of
+//                                        rank 1, from the position on, into the block's part of the local tensor `integer`, and
+//                                        waits for nothing. Once for each local tensor; both places and the bytes are multiples
+//                                        of 16. All threads of the block come by.
+//   FETCHED    integer                   lowered; waits until the copy into this local tensor is there, for this thread. Every
+//                                        thread that loads from it comes by before, and all come by before the block ends.
 //   REDUCE     reduction, over, predicated    operand: value (then predicate). Result: the value's type, on the axes of
 //                                        note [what a reduction stays on]; ARGMAX, ARGMIN give i64, the index on the one axis.
 //   SCAN       reduction (SUM PROD MAX MIN), over (one axis), predicated   inclusive, along one axis

@@ -111,6 +111,19 @@ static int at_most(int count, int limit) {
 }
 
 // "load x[%1, %2] if %3", "store out[%1] = %2"
+static void print_fetch(struct text *out, const struct ir_kernel *kernel, const struct ir_op *op) {
+    text_add(out, " ");
+    print_param_name(out, kernel, (int)op->integer);
+    if (op->code == OP_FETCHED)
+        return;
+    text_add(out, " from ");
+    print_param_name(out, kernel, op->param);
+    text_add(out, "[");
+    print_uses(out, op->operands, 1);
+    text_add(out, "], ");
+    print_use(out, op->operands[1]);
+}
+
 static void print_access(struct text *out, const struct ir_kernel *kernel, const struct ir_op *op) {
     int rank = op->param >= 0 && op->param < kernel->param_count ? kernel->params[op->param].rank : 0;
     rank = at_most(rank, op->operand_count);
@@ -215,6 +228,10 @@ static void print_attributes(struct text *out, const struct ir_kernel *kernel, c
     case OP_ARRIVE:
     case OP_AWAIT:
         print_access(out, kernel, op);
+        return;
+    case OP_FETCH:
+    case OP_FETCHED:
+        print_fetch(out, kernel, op);
         return;
     case OP_REDUCE:
     case OP_SCAN:

@@ -185,6 +185,23 @@ static void check_meeting(struct verifier *verifier, const struct ir_op *op) {
             verify_complain(verifier, op, "operand %d is no i64", i);
 }
 
+static void check_fetch(struct verifier *verifier, const struct ir_op *op) {
+    const struct ir_kernel *kernel = verifier->kernel;
+    bool known = op->integer >= 0 && op->integer < kernel->param_count;
+    if (!known || !kernel->params[op->integer].local) {
+        verify_complain(verifier, op, "it fills no tensor of a block");
+        return;
+    }
+    if (op->code == OP_FETCHED)
+        return;
+    const struct ir_param *param = op->param >= 0 && op->param < kernel->param_count ? &kernel->params[op->param] : NULL;
+    if (!param || param->kind != PARAM_IN || param->rank != 1 || param->type != kernel->params[op->integer].type)
+        verify_complain(verifier, op, "it copies no input of rank 1 and of the type of what it fills");
+    for (int i = 0; i < op->operand_count; i++)
+        if (!verify_is_i64(verifier, op->operands[i]->type))
+            verify_complain(verifier, op, "operand %d is no i64", i);
+}
+
 // ---------------------------------------------------------------------------------------------- reductions
 
 // The axes of everything around an operation that may leave points out.
@@ -336,6 +353,10 @@ void verify_single(struct verifier *verifier, const struct ir_op *op) {
     case OP_ARRIVE:
     case OP_AWAIT:
         check_meeting(verifier, op);
+        break;
+    case OP_FETCH:
+    case OP_FETCHED:
+        check_fetch(verifier, op);
         break;
     case OP_REDUCE:
     case OP_SCAN:

@@ -55,3 +55,42 @@ struct axis_list axis_list(const struct ir_kernel *kernel) {
     look_at_region(&list, kernel, kernel->body, 0);
     return list;
 }
+
+// ---------------------------------------------------------------------------------------------- which axes matter
+
+enum { SHORT_EXTENT = 32 };  // a loop that can't keep the warps of a block busy
+
+int contiguous_axis(const struct axis_list *list) {
+    int columns = -1;
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].contiguous && (columns < 0 || list->items[i].contiguous >= list->items[columns].contiguous))
+            columns = i;
+    return columns;
+}
+
+static bool is_short(const struct axis_use *use) {
+    return use->extent > 0 && use->extent < SHORT_EXTENT;
+}
+
+// The deepest loop that isn't the columns'; one over a few points only if there is no other.
+int deepest_loop(const struct axis_list *list, int columns, bool inner) {
+    int deepest = -1;
+    for (int i = 0; i < list->count; i++) {
+        const struct axis_use *use = &list->items[i], *best = deepest < 0 ? NULL : &list->items[deepest];
+        if (i == columns || !use->loops || (inner && !use->inner))
+            continue;
+        if (!best || is_short(best) > is_short(use) || (is_short(best) == is_short(use) && use->depth >= best->depth))
+            deepest = i;
+    }
+    return deepest;
+}
+
+int cluster_axis(const struct axis_list *list) {
+    return deepest_loop(list, contiguous_axis(list), true);
+}
+
+const char *config_cluster_axis(const struct ir_kernel *kernel) {
+    struct axis_list list = axis_list(kernel);
+    int axis = cluster_axis(&list);
+    return axis >= 0 ? list.items[axis].name : NULL;
+}

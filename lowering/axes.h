@@ -6,7 +6,7 @@
 #include "lowering/lowering.h"
 
 enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_RESIDENT_WARPS = 64, MAX_UNROLL = 8,
-       MAX_STAGES = 8, MAX_MESHES = 64 };
+       MAX_STAGES = 8, MAX_MESHES = 64, MAX_CLUSTER = 8 };
 enum { LEAST_CHUNK = 32, MOST_CHUNK = 8192, MAX_CHUNK = 1 << 20 };  // in the space: from least to most
 enum { LEAST_LAG = 16, MOST_LAG = 1024, MAX_LAG = 1 << 16 };
 
@@ -34,6 +34,11 @@ bool may_split(struct arena *arena, const struct ir_kernel *kernel);  // whether
 // isn't NULL, *why is the reason.
 bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const struct config *wish,
                       struct status *why);
+// Of the list: along which the innermost accesses are contiguous; the deepest loop that isn't `columns`', with `inner` of
+// those below another; and the one whose tiles the blocks of a cluster share. -1: none.
+int contiguous_axis(const struct axis_list *list);
+int deepest_loop(const struct axis_list *list, int columns, bool inner);
+int cluster_axis(const struct axis_list *list);
 bool axis_listed(const struct axis_list *list, const char *name);
 
 #endif

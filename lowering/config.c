@@ -107,6 +107,28 @@ static struct status check_grid(struct arena *arena, const struct axis_list *lis
     return STATUS_OK;
 }
 
+static struct status check_cluster(struct arena *arena, const struct axis_list *list, const struct config *config) {
+    int at = cluster_axis(list);
+    if (!is_power_up_to(config->cluster, MAX_CLUSTER))
+        return config_wrong(arena, "config.value", "cluster is %d: it must be a power of two from 1 to %d", config->cluster,
+                            MAX_CLUSTER);
+    if (config->cluster == 1)
+        return STATUS_OK;
+    if (at < 0)
+        return config_wrong(arena, "config.cluster", "cluster is %d: the kernel has no inner loop for blocks to share",
+                            config->cluster);
+    if (config->strategy != STRATEGY_ROWS)
+        return config_wrong(arena, "config.cluster", "cluster is %d: it belongs to the strategy rows", config->cluster);
+    if (config->dot != DOT_FMA)
+        return config_wrong(arena, "config.cluster", "cluster is %d: it belongs to the dot fma", config->cluster);
+    const struct config_axis *axis = config_axis_named(config, list->items[at].name);
+    if (axis->vector * axis->lanes * axis->warps * config->cluster > axis->block)
+        return config_wrong(arena, "config.cluster",
+                            "cluster is %d: with axes.%s's vector %d x lanes %d x warps %d that is more than its block %d",
+                            config->cluster, axis->name, axis->vector, axis->lanes, axis->warps, axis->block);
+    return STATUS_OK;
+}
+
 static struct status check_strategy(struct arena *arena, const struct config *config) {
     const char *name = config_strategy_name(config->strategy);
     if (config->strategy != STRATEGY_ROWS && !is_power_up_to(config->chunk, MAX_CHUNK))
@@ -118,6 +140,8 @@ static struct status check_strategy(struct arena *arena, const struct config *co
         return config_wrong(arena, "config.value", "search is true: it belongs to the strategies chunks and flat");
     if (config->strategy != STRATEGY_FLAT && config->stage)
         return config_wrong(arena, "config.value", "stage is true: it belongs to the strategy flat");
+    if (!config->stage && config->bulk)
+        return config_wrong(arena, "config.value", "bulk is true: it belongs to stage");
     if (config->strategy != STRATEGY_CHUNKS && config->lag)
         return config_wrong(arena, "config.value", "lag is %d: it belongs to the strategy chunks", config->lag);
     if (config->lag && !is_power_up_to(config->lag, MAX_LAG))
@@ -152,6 +176,8 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return config_wrong(arena, "config.min_blocks", "min_blocks is %d: blocks of %d warps are too large for that, a "
                      "multiprocessor holds %d warps", config->min_blocks, warps, MAX_RESIDENT_WARPS);
     struct status status = check_strategy(arena, config);
+    if (status.ok)
+        status = check_cluster(arena, &list, config);
     if (!status.ok)
         return status;
     if (config->stages < 1 || config->stages > MAX_STAGES)

@@ -8,6 +8,8 @@
 // note [pieces] A row has the threads of one block, or of a part of it. While the longest row takes no longer than all of
 // the work takes on the whole device, rows stay whole; beyond that the other blocks are done and wait for it, and pieces
 // of about equal work are worth the launches that join them.
+#include <string.h>
+
 #include "lowering/axes.h"
 #include "lowering/matmul.h"
 
@@ -20,7 +22,6 @@ enum {
     WHOLE_COLUMNS = 2048,  // up to this extent a column axis that can't go to the grid is one tile
     JAGGED_REGISTERS = 4,
     MASKED_ELEMENTS = 16,  // as THREAD_ELEMENTS, where each load has a bound of its own
-    SHORT_EXTENT = 32,  // a loop that can't keep the warps of a block busy
     UNKNOWN_EXTENT = 256,
     DEVICE_THREADS = 1 << 17,  // that a large GPU runs at once
     LONG_ROW = 4096,           // a shorter one is done before pieces could be joined
@@ -34,6 +35,12 @@ enum {
     SHARE = 4096,              // points of a share that is staged
     SHARE_WARPS = 4,
     SHARE_LANES = 8,           // for a row, where a share has many
+    MULTIPROCESSORS = 132,     // of a large GPU
+    UNDER_WAY = 20 << 20,      // bytes that the L2 holds between two readings, beside what is written
+    CLUSTER_SM = 90,
+    COPY_ENGINE_SM = 90,
+    LARGEST_CLUSTER = 4,       // more blocks wait for each other longer than they gain
+    SHARED_REGISTERS = 4,
 };
 
 static int64_t greatest_power_in(int64_t value) {  // the greatest power of two that divides it
@@ -56,31 +63,6 @@ static int elements_of(const struct config_axis *axis) {
 }
 
 // ---------------------------------------------------------------------------------------------- which axes
-
-static int pick_columns(const struct axis_list *list) {
-    int columns = -1;
-    for (int i = 0; i < list->count; i++)
-        if (list->items[i].contiguous && (columns < 0 || list->items[i].contiguous >= list->items[columns].contiguous))
-            columns = i;
-    return columns;
-}
-
-static bool is_short(const struct axis_use *use) {
-    return use->extent > 0 && use->extent < SHORT_EXTENT;
-}
-
-// The deepest loop that isn't the columns'; one over a few points only if there is no other.
-static int deepest_loop(const struct axis_list *list, int columns, bool inner) {
-    int deepest = -1;
-    for (int i = 0; i < list->count; i++) {
-        const struct axis_use *use = &list->items[i], *best = deepest < 0 ? NULL : &list->items[deepest];
-        if (i == columns || !use->loops || (inner && !use->inner))
-            continue;
-        if (!best || is_short(best) > is_short(use) || (is_short(best) == is_short(use) && use->depth >= best->depth))
-            deepest = i;
-    }
-    return deepest;
-}
 
 // The innermost loop that isn't the columns'. A full axis, whose block is no choice, leaves the warps to any loop.
 static int pick_rows(const struct axis_list *list, int columns) {
@@ -194,7 +176,7 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     config->axes = ARENA_ARRAY(arena, struct config_axis, list.count);
     for (int i = 0; i < list.count; i++)
         config->axes[i] = (struct config_axis){list.items[i].name, 1, 1, 1, 1, 1};
-    int columns = pick_columns(&list), rows = pick_rows(&list, columns), lanes = MAX_LANES;
+    int columns = contiguous_axis(&list), rows = pick_rows(&list, columns), lanes = MAX_LANES;
     for (int i = 0; i < list.count; i++)
         if (list.items[i].full && i != columns)
             shape_full(&config->axes[i], &list.items[i], &lanes);
@@ -207,7 +189,7 @@ struct config *config_default(struct arena *arena, const struct ir_kernel *kerne
     else if (columns >= 0 && !list.items[columns].full)
         shape_top(config, &list, columns);
     set_grid(arena, config, &list);
-    config->stages = 1;
+    config->stages = config->cluster = 1;
     config->peel = true;
     config->late = true;
     config->stream = again;
@@ -241,7 +223,7 @@ static bool wants_pieces(const struct axis_list *list, const struct config *conf
 
 // Rows of single numbers: the axis along them, if there is none beside it but those at the top; else -1.
 static int numbers_axis(const struct axis_list *list) {
-    int columns = pick_columns(list);
+    int columns = contiguous_axis(list);
     bool alone = columns >= 0 && list->items[columns].jagged && list->items[columns].inner;
     for (int i = 0; i < list->count; i++)
         alone &= i == columns || (list->items[i].top && !list->items[i].inner && !list->items[i].full);
@@ -275,10 +257,11 @@ static bool applies(struct arena *arena, const struct ir_kernel *kernel, struct 
 }
 
 // Equal shares that pass through shared memory, for rows of numbers.
-static void share_out(struct config *config, const struct axis_list *list, int columns) {
+static void share_out(struct config *config, const struct axis_list *list, int columns, int sm) {
     config->strategy = STRATEGY_FLAT;
     config->chunk = SHARE;
     config->stage = true;
+    config->bulk = sm >= COPY_ENGINE_SM;
     for (int i = 0; i < list->count; i++)
         if (config->axes[i].warps > SHARE_WARPS)
             config->axes[i].warps = config->axes[i].block = SHARE_WARPS;
@@ -306,7 +289,7 @@ static void cut_up_masked(struct config *config, const struct axis_list *list, i
 // Pieces of rows. Where one is read twice, many small blocks keep more of it in the L2 than few large ones.
 static void cut_up(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
                    const struct axis_list *list, const struct config_data *data) {
-    int columns = pick_columns(list), rows = pick_rows(list, columns);
+    int columns = contiguous_axis(list), rows = pick_rows(list, columns);
     config->strategy = STRATEGY_CHUNKS;
     config->chunk = LEAST_PIECE;
     while (config->chunk < MOST_PIECE && (double)config->chunk * PIECES < (double)data->rows * data->mean)
@@ -323,6 +306,35 @@ static void cut_up(struct arena *arena, const struct ir_kernel *kernel, struct c
     config->stream = false;
 }
 
+// ---------------------------------------------------------------------------------------------- clusters
+
+static bool is_spread(const struct config *config, const char *name) {
+    for (int i = 0; i < config->grid_count; i++)
+        if (!strcmp(config->grid[i], name))
+            return true;
+    return false;
+}
+
+// A second reading finds in the L2 what the first has read only as long as all that is under way fits in there. Where a
+// row's slab isn't spread over the grid by its columns, and is too large for that, the blocks of a cluster read it
+// together, and fewer slabs are under way.
+static void share_slabs(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
+                        const struct axis_list *list, const struct config_data *data) {
+    int rows = cluster_axis(list), columns = contiguous_axis(list);
+    bool again = rows >= 0 && columns >= 0 && rereads(arena, kernel, &list->items[rows]);
+    const struct axis_use *across = again ? &list->items[columns] : NULL;
+    if (!again || data->sm < CLUSTER_SM || across->jagged || across->extent <= 0 || is_spread(config, across->name))
+        return;
+    double under_way = MULTIPROCESSORS * data->mean * (double)across->extent * smallest_element(kernel);
+    struct config *shared = config_copy(arena, config);
+    struct config_axis *axis = &shared->axes[rows];
+    while (shared->cluster < LARGEST_CLUSTER && under_way > UNDER_WAY * shared->cluster)
+        shared->cluster *= 2;
+    axis->block = axis->vector * axis->lanes * axis->warps * shared->cluster * SHARED_REGISTERS;
+    if (shared->cluster > 1 && config_check(arena, kernel, shared).ok)
+        *config = *shared;
+}
+
 struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
     struct config *config = config_default(arena, kernel);
     struct axis_list list = axis_list(kernel);
@@ -334,11 +346,13 @@ struct config *config_default_for(struct arena *arena, const struct ir_kernel *k
         return products;
     if (numbers >= 0 && data->mean > 0)
         deal_lanes(config, &list, numbers, lanes_for(data));
-    if (!wants_pieces(&list, config, data) || !may_split(arena, kernel))
+    if (!wants_pieces(&list, config, data) || !may_split(arena, kernel)) {
+        share_slabs(arena, kernel, config, &list, data);
         return config;
+    }
     struct config share = {.strategy = STRATEGY_FLAT, .chunk = SHARE, .stage = true};
     if (numbers >= 0 && applies(arena, kernel, share))
-        share_out(config, &list, numbers);
+        share_out(config, &list, numbers, data->sm);
     else
         cut_up(arena, kernel, config, &list, data);
     return config;

@@ -26,7 +26,7 @@
 #include "lowering/axes.h"
 #include "lowering/split.h"
 
-enum { STAGE_LIMIT = 40 * 1024 };
+enum { STAGE_LIMIT = 40 * 1024, FETCHED_BYTES = 16 };
 
 static struct ir_value *times(struct ir_builder *b, struct ir_value *x, int64_t factor) {
     return ir_binary(b, OP_MUL, x, constant(b, factor));
@@ -148,6 +148,16 @@ static void load_staged(void *data, struct ir_op *op) {
     ir_remove(op);
 }
 
+static void await_fetches(struct splitter *s, struct ir_builder *b) {
+    for (int p = 0; s->fetches && p < s->staged_count; p++) {
+        if (s->staged[p] < 0)
+            continue;
+        struct ir_op *op = ir_op_new(b, OP_FETCHED, 0, 0, 0);
+        op->integer = s->staged[p];
+        ir_insert(b, op);
+    }
+}
+
 // The phase's loop over the row's part in the share.
 static bool write_part(struct splitter *s, struct launch *launch, struct ir_builder *b, struct phase *phase) {
     struct ir_op *loop = copy_op(s, &launch->copying, b, phase->loop);
@@ -166,8 +176,10 @@ static bool write_part(struct splitter *s, struct launch *launch, struct ir_buil
     for (int i = 0; i < loop->result_count; i++)
         loop->operands[2 + i] = start_of(s, launch, &before, phase, i);
     struct staging staging = {s, launch};
-    if (s->stages)
+    if (s->stages) {
         walk_ops(loop->regions[0], load_staged, &staging);
+        await_fetches(s, &before);
+    }
     if (loop->result_count)
         store_parts(s, launch, b, phase, &place, any, loop->results);
     keep_results(s, launch, b, phase, loop->results);
@@ -238,6 +250,12 @@ static bool is_plain(struct splitter *s, const struct phase *phase) {
     return !any;
 }
 
+// The copy engine moves multiples of 16 bytes, from such places on: where tensors lie elsewhere, threads load.
+static bool may_fetch(const struct splitter *s) {
+    const struct lower_options *options = s->context->out ? &s->context->out->options : NULL;
+    return options && options->target.kind == TARGET_CUDA && options->target.sm >= 90 && !options->unaligned;
+}
+
 // Which tensors pass through shared memory in this phase, each with a part there.
 static bool plan_stage(struct splitter *s, const struct phase *phase) {
     int count = s->kernel->param_count, bytes = 0;
@@ -246,6 +264,7 @@ static bool plan_stage(struct splitter *s, const struct phase *phase) {
     loads.other = ARENA_ARRAY(s->context->arena, bool, count);
     s->staged = ARENA_ARRAY(s->context->arena, int, count);
     s->stages = s->context->config->stage;
+    s->fetches = s->stages && s->context->config->bulk && may_fetch(s);
     if (!s->stages)
         return true;
     if (has_full_axes(s->kernel))
@@ -256,8 +275,10 @@ static bool plan_stage(struct splitter *s, const struct phase *phase) {
     walk_ops(phase->loop->regions[0], note_load, &loads);
     for (int p = 0; p < count; p++) {
         s->staged[p] = -1;
-        if (loads.packed[p] && !loads.other[p])
-            bytes += ir_type_bytes(s->kernel->params[p].type) * (int)s->chunk;
+        if (!loads.packed[p] || loads.other[p])
+            continue;
+        bytes += ir_type_bytes(s->kernel->params[p].type) * (int)s->chunk;
+        s->fetches &= ir_type_bytes(s->kernel->params[p].type) * s->chunk % FETCHED_BYTES == 0;
     }
     if (!bytes || bytes > STAGE_LIMIT)
         return cannot_split(s, phase->loop, bytes ? "a share that is staged may have 40 KiB" : "there is nothing to stage");
@@ -286,8 +307,17 @@ static bool stage_elements(struct splitter *s, struct launch *launch, struct ir_
     return true;
 }
 
-// Whole vectors in one turn without a branch, so that all loads are under way together with what is loaded beside;
-// then, in the last share, the elements that are left.
+static void fetch_elements(struct splitter *s, struct launch *launch, struct ir_builder *b, int param, struct ir_value *count) {
+    struct ir_op *op = ir_op_new(b, OP_FETCH, 2, 0, 0);
+    op->param = param;
+    op->integer = s->staged[param];
+    op->operands[0] = launch->begin;
+    op->operands[1] = count;
+    ir_insert(b, op);
+}
+
+// Whole vectors in one turn without a branch, so that all loads are under way together with what is loaded beside, or by
+// the copy engine; then, in the last share, the elements that are left.
 static bool write_stage(struct splitter *s, struct launch *launch, struct ir_builder *b, int count) {
     for (int p = 0; p < count; p++) {
         struct ir_builder rest;
@@ -295,11 +325,14 @@ static bool write_stage(struct splitter *s, struct launch *launch, struct ir_bui
             continue;
         struct ir_value *left = minus(b, s->kernel->params[p].extents[0], launch->begin);
         struct ir_value *end = narrow(b, left, 0, s->chunk);
-        struct ir_value *whole = times(b, ir_binary(b, OP_DIV, end, constant(b, s->vector)), s->vector);
-        if (!stage_elements(s, launch, b, p, s->stage, s->chunk, NULL, whole))
+        int unit = s->fetches ? FETCHED_BYTES / ir_type_bytes(s->kernel->params[p].type) : s->vector;
+        struct ir_value *whole = times(b, ir_binary(b, OP_DIV, end, constant(b, unit)), unit);
+        if (s->fetches)
+            fetch_elements(s, launch, b, p, whole);
+        else if (!stage_elements(s, launch, b, p, s->stage, s->chunk, NULL, whole))
             return false;
         make_branch(b, ir_binary(b, OP_LT, whole, end), &rest, NULL);
-        if (!stage_elements(s, launch, &rest, p, s->rest, s->vector, whole, end))
+        if (!stage_elements(s, launch, &rest, p, s->rest, unit, whole, end))
             return false;
     }
     return true;
@@ -319,8 +352,10 @@ static bool write_rows_of_share(struct splitter *s, struct launch *launch, struc
         return false;
     make_branch(b, ir_binary(b, OP_LE, count, constant(b, s->lone_rows)), &lone, &more);
     make_branch(&more, ir_binary(&more, OP_LE, count, constant(&more, s->few_rows)), &few, &many);
-    return write_walk(s, launch, s->lone, &lone, first, count) && write_walk(s, launch, s->few, &few, first, count) &&
-           write_walk(s, launch, NULL, &many, first, count);
+    bool written = write_walk(s, launch, s->lone, &lone, first, count) && write_walk(s, launch, s->few, &few, first, count) &&
+                   write_walk(s, launch, NULL, &many, first, count);
+    await_fetches(s, b);  // a share without rows has been copied all the same
+    return written;
 }
 
 static bool write_shares(struct splitter *s, int phase, bool effects) {

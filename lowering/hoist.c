@@ -8,7 +8,7 @@
 
 enum { MOST_HOISTED = 4 };  // registers of a load beside products
 
-static bool is_outside(const struct ir_value *value, const struct ir_op *loop) {
+bool is_outside(const struct ir_value *value, const struct ir_op *loop) {
     if (value->region) {
         for (const struct ir_region *r = value->region; r; r = r->owner ? r->owner->parent : NULL)
             if (r->owner == loop)

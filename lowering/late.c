@@ -23,7 +23,8 @@ static int uses_of(const int *uses, const struct ir_value *value) {
 
 bool crosses_threads(const struct pass_context *context, axes_t axes) {
     for (int a = 0; a < context->kernel->axis_count; a++)
-        if ((axes & AXIS_BIT(a)) && (context->out->axes[a].lanes > 1 || context->out->axes[a].warps > 1))
+        if ((axes & AXIS_BIT(a)) && (context->out->axes[a].lanes > 1 || context->out->axes[a].warps > 1 ||
+                                      context->out->axes[a].blocks > 1))
             return true;
     return false;
 }

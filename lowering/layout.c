@@ -75,15 +75,16 @@ static void order_axes(struct pass_context *context, int *order) {
     }
 }
 
-static struct axis_layout layout_of(const struct config_axis *axis, const struct target *target) {
+static struct axis_layout layout_of(const struct config_axis *axis, int blocks, const struct target *target) {
     struct axis_layout layout = {.block = axis->block,
                                  .vector = axis->vector,
                                  .lanes = axis->lanes,
                                  .warps = axis->warps,
+                                 .blocks = blocks,
                                  .unroll = axis->unroll};
     if (target->kind == TARGET_CPU)
-        layout.vector = layout.lanes = layout.warps = 1;
-    layout.registers = layout.block / (layout.vector * layout.lanes * layout.warps);
+        layout.vector = layout.lanes = layout.warps = layout.blocks = 1;
+    layout.registers = layout.block / (layout.vector * layout.lanes * layout.warps * layout.blocks);
     return layout;
 }
 
@@ -118,6 +119,41 @@ static int full_block(const struct ir_axis *axis) {
     return block;
 }
 
+// ---------------------------------------------------------------------------------------------- clusters
+
+struct meeting {
+    struct pass_context *context;
+    const struct ir_op *lone;  // what has no way between blocks
+};
+
+static void look_for_lone(void *data, struct ir_op *op) {
+    struct meeting *meeting = data;
+    bool position = op->code == OP_REDUCE && (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN);
+    for (int a = 0; a < meeting->context->kernel->axis_count; a++)
+        if ((position || op->code == OP_SCAN) && (op->over & AXIS_BIT(a)) && meeting->context->out->axes[a].blocks > 1)
+            meeting->lone = op;
+}
+
+// Blocks of a cluster join sums, products, extremes and flags; a CPU's one thread has all of the tile anyway.
+static bool check_cluster(struct pass_context *context) {
+    const struct target *target = &context->out->options.target;
+    struct meeting meeting = {.context = context};
+    context->out->cluster = 1;
+    if (context->config->cluster <= 1 || target->kind == TARGET_CPU)
+        return true;
+    if (target->sm && target->sm < 90)
+        return refuse(context, "lowering.cluster", context->kernel->span,
+                      "cluster is %d: sm_%d has no clusters of blocks, sm_90 is the first", context->config->cluster,
+                      target->sm);
+    walk_ops(context->kernel->body, look_for_lone, &meeting);
+    if (meeting.lone)
+        return refuse(context, "lowering.cluster", meeting.lone->span,
+                      "cluster is %d: a scan, or the place of an extreme, along %s isn't joined between blocks",
+                      context->config->cluster, context->cluster_name);
+    context->out->cluster = context->config->cluster;
+    return true;
+}
+
 bool lower_layout(struct pass_context *context) {
     struct lowered *out = context->out;
     const struct config *config = context->config;
@@ -125,7 +161,8 @@ bool lower_layout(struct pass_context *context) {
     order_axes(context, order);
     for (int i = 0; i < config->axis_count; i++) {
         const struct config_axis *axis = &config->axes[order[i]];
-        struct axis_layout layout = layout_of(axis, &out->options.target);
+        bool shared = context->cluster_name && !strcmp(axis->name, context->cluster_name);
+        struct axis_layout layout = layout_of(axis, shared ? config->cluster : 1, &out->options.target);
         layout.lane_shift = lane_bits[axis->mesh];
         layout.warp_shift = warp_bits[axis->mesh];
         lane_bits[axis->mesh] += bits_of(layout.lanes);
@@ -147,5 +184,5 @@ bool lower_layout(struct pass_context *context) {
         out->lanes = 1 << lane_bits[mesh] > out->lanes ? 1 << lane_bits[mesh] : out->lanes;
         out->warps = 1 << warp_bits[mesh] > out->warps ? 1 << warp_bits[mesh] : out->warps;
     }
-    return place_products(context);
+    return place_products(context) && check_cluster(context);
 }

@@ -29,6 +29,7 @@ static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "again"},
     {"opt_hoist", opt_hoist, "move what doesn't change out of loops"},
     {"opt_late", opt_late, "cross lanes and warps behind a loop that only accumulates"},
+    {"opt_divide", opt_divide, "take the reciprocal of what a loop divides by in front of it"},
     {"opt_simplify", opt_simplify, "again"},
     {"lower_index", lower_index, "compute integers in 32 bits where that can't be told apart"},
     {"opt_simplify", opt_simplify, "again"},
@@ -103,6 +104,7 @@ struct lowered *lower(struct arena *arena, const struct ir_kernel *kernel, const
     out->kernel = context.kernel = ir_kernel_clone(arena, kernel);
     note_lines(out, arena);
     out->config = config;
+    context.cluster_name = config_cluster_axis(kernel);
     out->options = *options;
     context.status = STATUS_OK;
     for (int i = 0; i < PASS_COUNT; i++) {

@@ -8,7 +8,7 @@
 // ---------------------------------------------------------------------------------------------- configs (config.c, space.c)
 
 // How one axis name is cut and dealt out. block = vector * lanes * warps * registers; all powers of two.
-// Index bits of a tile, lowest first: vector, lane, warp, register.
+// Index bits of a tile, lowest first: vector, lane, warp, block of the cluster, register.
 struct config_axis {
     const char *name;
     int block;    // points per tile; of a full axis the next power of two over its extent, never a choice
@@ -42,6 +42,7 @@ struct config {
     int chunk;                  // not STRATEGY_ROWS: points per chunk or share, a power of two; else 0
     bool search;                // not STRATEGY_ROWS: each block looks for its rows itself, not a launch before
     bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
+    bool bulk;                  // stage: the copy engine brings it there, while rows are looked up: sm_90
     enum config_dot dot;
     int stages;                 // DOT_MMA: tiles of a loop's operands in shared memory, all but one of them under way; else 1
     int lag;                    // STRATEGY_CHUNKS: a row's two loops share a launch, the second this many chunks behind the
@@ -50,8 +51,14 @@ struct config {
     bool late;                  // sums carried by a loop cross lanes and warps behind the loop, not in it
     bool stream;                // what is read or written for the last time leaves the L2 before what isn't
     int min_blocks;             // resident blocks per multiprocessor asked of the compiler; 0: no wish
+    bool fast;                  // exponentials and quotients of f32 as near as the device's approximations; never a choice of
+                                // a search, as results change
+    int cluster;                // STRATEGY_ROWS: blocks that share each tile of the deepest loop (cluster_axis), each with
+                                // the warps of its own, and meet through each other's shared memory: 1 2 4 8; sm_90
 };
 
+// The axis whose tiles the blocks of a cluster share: the deepest inner loop's beside the columns. NULL: there is none.
+const char *config_cluster_axis(const struct ir_kernel *kernel);
 // Strategy names as in JSON: "rows".
 const char *config_strategy_name(enum config_strategy strategy);
 bool config_strategy_named(const char *name, enum config_strategy *strategy);
@@ -123,9 +130,11 @@ struct lower_options {
 
 enum axis_place { PLACE_LOOP, PLACE_GRID, PLACE_FULL };
 
-// What an axis became. Index of a point in its tile = ((register * warps + warp) * lanes + lane) * vector + v.
+// What an axis became. Index of a point in its tile = (((register * blocks + rank) * warps + warp) * lanes + lane) *
+// vector + v, where rank is the block's number in its cluster.
 struct axis_layout {
     int block, vector, lanes, warps, registers, unroll;
+    int blocks;                  // of a cluster along the axis
     int lane_shift, warp_shift;  // the axis's lane coordinate is (lane >> lane_shift) & (lanes - 1); warps alike
     enum axis_place place;
     bool covered;  // a guard inside the loop implies the axis's bound
@@ -141,6 +150,7 @@ struct lowered {
     struct lower_options options;
     int warps, lanes;            // per block, all axes together; threads = 32 * warps (on the CPU 1). Lanes beyond `lanes`
                                  // repeat the work of the others and store nothing.
+    int cluster;                 // blocks of a cluster; 1: none. Along one axis: axis_layout.blocks
     uint64_t ascending;          // bit p: parameter p is an offsets array that has to ascend
     int line_count;              // the lines of the checked kernel's statements, ascending
     int *lines;

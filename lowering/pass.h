@@ -16,6 +16,7 @@ struct pass_context {
     struct arena *arena;
     const struct config *config;
     struct status status;      // set by `refuse`
+    const char *cluster_name;  // of the axis that the blocks of a cluster share; NULL: there is none
     // Of strategies, which add axes to the config for each nest that they split (apart.c):
     const struct config *asked;  // before that; NULL: nothing has been added
     int mesh_count;
@@ -37,6 +38,7 @@ bool lower_matmul(struct pass_context *context);
 bool lower_stages(struct pass_context *context);
 bool opt_rough(struct pass_context *context);
 bool opt_simplify(struct pass_context *context);
+bool opt_divide(struct pass_context *context);
 bool opt_hoist(struct pass_context *context);
 bool opt_late(struct pass_context *context);
 bool lower_index(struct pass_context *context);
@@ -56,6 +58,7 @@ void count_contiguous(struct ir_kernel *kernel, int counts[IR_MAX_AXES]);
 // Whether the value grows by exactly one along the axis (layout.c).
 bool moves_by_one(const struct ir_value *value, int axis);
 
+bool is_outside(const struct ir_value *value, const struct ir_op *loop);  // it is computed in no body of the loop (hoist.c)
 // Whether the loop's axis is a summand of an index of some access in its body (index.c).
 bool indexes_tensor(const struct ir_kernel *kernel, struct ir_op *loop);
 

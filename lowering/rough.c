@@ -2,7 +2,7 @@
 // opt_rough: an exponential whose result is rounded to f16 or bf16 before anybody sees it needs no 24 good bits.
 //
 // In: a program with its casts. Out: such operations marked `rough`: the device's approximations do, which are good to
-// some 2^-17 of the result for arguments of up to a hundred. The one idea: an error in proportion to a value stays one
+// some 2^-17 of the result for arguments of up to a hundred. A config that is `fast` marks all. The one idea: an error in proportion to a value stays one
 // through products, quotients and selects; through a sum it might not.
 #include "lowering/pass.h"
 
@@ -21,12 +21,12 @@ static bool rounds_operand(const struct ir_op *op, int operand) {
 }
 
 // Users come before what they use.
-static void visit_region(const struct ir_region *region, bool *exact) {
+static void visit_region(const struct ir_region *region, bool fast, bool *exact) {
     for (struct ir_op *op = region->last; op; op = op->previous) {
         for (int r = op->region_count; r-- > 0;)
-            visit_region(op->regions[r], exact);
+            visit_region(op->regions[r], fast, exact);
         bool wanted = op->result_count != 1 || exact[op->results[0]->id];
-        op->rough = !wanted && has_approximation(op->code) && op->results[0]->type == TYPE_F32;
+        op->rough = (fast || !wanted) && has_approximation(op->code) && op->results[0]->type == TYPE_F32;
         for (int i = 0; i < op->operand_count; i++)
             if (!rounds_operand(op, i) && (wanted || !keeps_proportion(op->code)))
                 exact[op->operands[i]->id] = true;
@@ -35,6 +35,6 @@ static void visit_region(const struct ir_region *region, bool *exact) {
 
 bool opt_rough(struct pass_context *context) {
     if (context->out->options.target.kind == TARGET_CUDA)
-        visit_region(context->kernel->body, ARENA_ARRAY(context->arena, bool, context->kernel->value_count));
+        visit_region(context->kernel->body, context->config->fast, ARENA_ARRAY(context->arena, bool, context->kernel->value_count));
     return true;
 }

@@ -137,6 +137,8 @@ static void add_strategies(struct space_builder *builder, const struct ir_kernel
     add_powers_at(builder, "chunk", LEAST_CHUNK, MOST_CHUNK);
     add_texts(builder, "search", 2, bools);
     add_texts(builder, "stage", 1 + strategies.stage, bools);
+    if (strategies.stage)
+        add_texts(builder, "bulk", 2, bools);
     if (!strategies.lag)
         return;
     add_powers_at(builder, "lag", LEAST_LAG / 2, MOST_LAG);
@@ -170,6 +172,8 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "stream", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "min_blocks", 4, (const char *[]){"0", "1", "2", "4"});
+    if (cluster_axis(&list) >= 0)
+        add_powers_at(&builder, "cluster", 1, MAX_CLUSTER);
     return builder.space;
 }
 
@@ -263,6 +267,20 @@ static void draw_products(struct config *config, struct arena *arena, const stru
     config->stages = 1 + draw_below(seed, 4);
 }
 
+// One in four has one: its blocks take over registers of a thread, or the tile grows.
+static void draw_cluster(struct config *config, const struct axis_list *list, uint64_t *seed) {
+    int at = cluster_axis(list), blocks = 2 * draw_power(seed, MAX_CLUSTER / 2);
+    bool wanted = draw_below(seed, 4) == 0;
+    if (!wanted || at < 0 || config->strategy != STRATEGY_ROWS || config->dot != DOT_FMA)
+        return;
+    struct config_axis *axis = &config->axes[at];
+    while (axis->vector * axis->lanes * axis->warps * blocks > axis->block &&
+           axis->block < largest_block(&list->items[at], LARGEST_BLOCK))
+        axis->block *= 2;
+    if (axis->vector * axis->lanes * axis->warps * blocks <= axis->block)
+        config->cluster = blocks;
+}
+
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
     struct axis_list list = axis_list(kernel);
     struct config *config = ARENA_NEW(arena, struct config);
@@ -277,7 +295,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
         config->axes[at].name = list.items[at].name;
         draw_axis(&config->axes[at], &list.items[at], &budget, seed);
     }
-    config->stages = 1;
+    config->stages = config->cluster = 1;
     if (may_multiply(kernel) && draw_below(seed, 2) && matmul_shape(arena, kernel, config))
         draw_products(config, arena, kernel, &list, seed);
     struct grids grids = grids_of(&list);
@@ -296,5 +314,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     config->min_blocks = (const int[]){0, 1, 2, 4}[draw_below(seed, 4)];
     while (warps_of(config) * config->min_blocks > MAX_RESIDENT_WARPS)
         config->min_blocks /= 2;
+    draw_cluster(config, &list, seed);
+    config->bulk = config->stage && draw_below(seed, 2);
     return config;
 }

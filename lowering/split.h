@@ -45,7 +45,7 @@ struct splitter {
     const char *join, *few, *lone, *find, *partial, *stage, *rest, *share;
     int few_rows, lone_rows, vector;  // up to how many rows a share has few, has lone ones; of staging
     // flat.c, of the launch at hand: by parameter, which local tensor it is staged in, or -1.
-    bool stages;
+    bool stages, fetches;  // by the copy engine
     int *staged, staged_count;
 };
 

@@ -127,6 +127,8 @@ static bool stores_to(const struct ir_region *region, int param) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
         if ((op->code == OP_STORE || op->code == OP_ATOMIC || op->code == OP_ARRIVE) && op->param == param)
             return true;
+        if (op->code == OP_FETCH && op->integer == param)
+            return true;
         for (int i = 0; i < op->region_count; i++)
             if (stores_to(op->regions[i], param))
                 return true;

@@ -26,7 +26,9 @@ static tilec_result finish(tilec_config *made, tilec_config **config)
 tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config)
 {
     tilec_config *made = config_new(kernel);
-    const struct config_data data = {.rows = rows ? rows->rows : 0, .longest = rows ? rows->longest : 0, .mean = rows ? rows->mean : 0};
+    struct config_data data = {.rows = rows ? rows->rows : 0, .longest = rows ? rows->longest : 0, .mean = rows ? rows->mean : 0};
+    struct target target = {0};
+    if (rows && rows->target && target_parse(rows->target, &target)) data.sm = target.sm, data.cpu = target.kind == TARGET_CPU;
     if (made) made->config = config_default_for(made->arena, kernel->ir, &data);
     return finish(made, config);
 }

@@ -191,6 +191,11 @@ static bool read_stage(struct reader *reader, const char *path, const cJSON *ite
     return read_bool(reader, path, item, &reader->config->stage);
 }
 
+static bool read_bulk(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->bulk);
+}
+
 static bool read_peel(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_bool(reader, path, item, &reader->config->peel);
@@ -223,14 +228,24 @@ static bool read_min_blocks(struct reader *reader, const char *path, const cJSON
     return read_integer(reader, path, item, &reader->config->min_blocks);
 }
 
+static bool read_fast(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_bool(reader, path, item, &reader->config->fast);
+}
+
+static bool read_cluster(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->cluster);
+}
+
 static const struct {
     const char *name;
     bool (*read)(struct reader *reader, const char *path, const cJSON *item);
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
-    {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage},
+    {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage}, {"bulk", read_bulk},
     {"lag", read_lag}, {"dot", read_dot}, {"stages", read_stages}, {"peel", read_peel}, {"late", read_late},
-    {"stream", read_stream}, {"min_blocks", read_min_blocks},
+    {"stream", read_stream}, {"min_blocks", read_min_blocks}, {"cluster", read_cluster}, {"fast", read_fast},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -245,8 +260,8 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, search, stage, lag, dot, stages, peel, "
-                                                                  "late, stream, min_blocks");
+                                                                  "strategy, chunk, search, stage, bulk, lag, dot, stages, peel, "
+                                                                  "late, stream, min_blocks, cluster, fast");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
     return true;
@@ -393,6 +408,7 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (standard ? config->chunk != standard->chunk : config->chunk != 0) text_printf(out, ",\n  \"chunk\": %d", config->chunk);
     if (!standard || config->search != standard->search) text_printf(out, ",\n  \"search\": %s", config->search ? "true" : "false");
     if (!standard || config->stage != standard->stage) text_printf(out, ",\n  \"stage\": %s", config->stage ? "true" : "false");
+    if (!standard || config->bulk != standard->bulk) text_printf(out, ",\n  \"bulk\": %s", config->bulk ? "true" : "false");
     if (!standard || config->lag != standard->lag) text_printf(out, ",\n  \"lag\": %d", config->lag);
     if (!standard || config->dot != standard->dot) text_printf(out, ",\n  \"dot\": \"%s\"", config_dot_name(config->dot));
     if (!standard || config->stages != standard->stages) text_printf(out, ",\n  \"stages\": %d", config->stages);
@@ -402,6 +418,8 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
         text_printf(out, ",\n  \"stream\": %s", config->stream ? "true" : "false");
     if (!standard || config->min_blocks != standard->min_blocks)
         text_printf(out, ",\n  \"min_blocks\": %d", config->min_blocks);
+    if (!standard || config->cluster != standard->cluster) text_printf(out, ",\n  \"cluster\": %d", config->cluster);
+    if (!standard || config->fast != standard->fast) text_printf(out, ",\n  \"fast\": %s", config->fast ? "true" : "false");
     text_add(out, "\n}");
     if (arena) arena_free(arena);
 }

@@ -158,6 +158,8 @@ static void settle_strategy(cJSON *root)
     const cJSON *chunk = cJSON_GetObjectItemCaseSensitive(root, "chunk");
     bool flat = strategy && strcmp(strategy, "flat") == 0, chunks = strategy && strcmp(strategy, "chunks") == 0;
     if (!flat) set_path(root, "stage", "false");
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "stage"))) set_path(root, "bulk", "false");
+    if (flat || chunks) set_path(root, "cluster", "1");
     if (!chunks) set_path(root, "lag", "0");
     if (!flat && !chunks) {
         set_path(root, "search", "false");
@@ -217,10 +219,12 @@ static struct config *cross(struct search *search, struct arena *arena, const st
         if (draw_below(search, 2)) child->axes[i] = b->axes[i];
     if (draw_below(search, 2)) child->stream = b->stream;
     if (draw_below(search, 2)) child->min_blocks = b->min_blocks;
+    if (draw_below(search, 2)) child->cluster = b->cluster;
     if (draw_below(search, 2) && child->strategy == b->strategy) {
         child->chunk = b->chunk;
         child->search = b->search;
         child->stage = b->stage;
+        child->bulk = b->bulk;
         child->lag = b->lag;
     }
     child->dot = a->dot;  // what the axes are dealt out for

@@ -30,6 +30,7 @@ struct search_cost {
     double register_scale; // registers over those that are guessed, as far as rows tell
     double products;       // of all dots
     int cut;               // the jagged axis that pieces are of; -1: none
+    int shared;            // the axis that the blocks of a cluster share, by name; -1: none
     const char *names[IR_MAX_AXES];  // of configs' axes
     struct cost_axis axes[IR_MAX_AXES];
     struct cost_access accesses[COST_ACCESSES];

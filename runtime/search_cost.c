@@ -24,6 +24,7 @@ static const double hidden = 0.5;  // of the waiting in a block while others are
 static const double block_ms = 0.5e-3, piece_ms = 5e-3;  // to begin a block; to find a piece's rows too
 static const double element_registers = 1.5, elements_most = 128, row_registers = 6;
 static const double spill_weight = 1;
+static const double l2_bytes = 20e6;  // that a second reading finds, beside what is written meanwhile
 static const double access_instructions = 8;  // a load, its address, its bounds, and what is done with it
 
 // ---------------------------------------------------------------------------------------------- what the data is like
@@ -175,6 +176,8 @@ struct search_cost *search_cost_new(struct arena *arena, const struct ir_kernel 
     struct search_cost *cost = ARENA_NEW(arena, struct search_cost);
     *cost = (struct search_cost){.axis_count = kernel->axis_count, .cut = -1, .register_scale = 1};
     look_at_axes(arena, kernel, facts, cost);
+    const char *shared = config_cluster_axis(kernel);
+    cost->shared = shared ? config_axis(cost, shared) : -1;
     look_at_region(kernel, kernel->body, 0, cost);
     keep_heavy(cost);
     return cost->access_count ? cost : NULL;
@@ -271,6 +274,10 @@ static double steps(const struct costing *costing, int index) {
     return piece < whole || costing->config->strategy == STRATEGY_FLAT ? piece : whole;
 }
 
+static int cluster_of(const struct config *config) {
+    return config->cluster > 1 ? config->cluster : 1;
+}
+
 static double blocks_of(const struct costing *costing) {
     double blocks = 1;
     axes_t seen = 0;
@@ -281,7 +288,12 @@ static double blocks_of(const struct costing *costing) {
         seen |= AXIS_BIT(axis->config);
         blocks *= all_tiles(costing, i);
     }
-    return blocks;
+    return blocks * cluster_of(costing->config);
+}
+
+// Blocks of a cluster that share the axis's tiles.
+static int blocks_along(const struct costing *costing, int name) {
+    return name == costing->cost->shared ? cluster_of(costing->config) : 1;
 }
 
 // Elements of one access that a thread has in a tile.
@@ -294,7 +306,7 @@ static double elements_of(const struct costing *costing, const struct cost_acces
         if (!(access->axes & AXIS_BIT(i)) || (seen & AXIS_BIT(name)))
             continue;
         seen |= AXIS_BIT(name);
-        elements *= (double)axis->block / (axis->lanes * axis->warps);
+        elements *= (double)axis->block / (axis->lanes * axis->warps * blocks_along(costing, name));
     }
     return elements;
 }
@@ -358,6 +370,15 @@ struct times {
     double bytes, instructions, longest;  // ms
 };
 
+// How much of an access comes from memory: where a launch reads an element again, what isn't in the L2 any more.
+static double share_of(const struct costing *costing, const struct cost_access *access) {
+    if (access->share == 1 || costing->config->strategy != STRATEGY_ROWS)
+        return access->share;
+    double bytes = access->points * access->bytes, rows = costing->blocks / cluster_of(costing->config);
+    double under_way = bytes / fmax(1, rows) * costing->active * costing->resident / cluster_of(costing->config);
+    return fmax(0, 1 - l2_bytes / fmin(bytes, under_way));
+}
+
 static void add_times(const struct costing *costing, const struct cost_access *access, struct times *times) {
     const struct search_cost *cost = costing->cost;
     const struct config_axis *along = access->contiguous >= 0 ? knobs(costing, access->contiguous) : NULL;
@@ -378,7 +399,7 @@ static void add_times(const struct costing *costing, const struct cost_access *a
     }
     double warps = costing->resident * costing->warps, accesses = elements / vector;
     double under_way = warps * costing->lanes * fmin(elements, 16) * access->bytes;
-    times->bytes += access->share * access->points * access->bytes * waste /
+    times->bytes += share_of(costing, access) * access->points * access->bytes * waste /
                     (bytes_per_ms * costing->active / multiprocessors * under_way / (under_way + half_speed_bytes));
     times->instructions += all * costing->warps * accesses * access_instructions /
                            (warp_instructions * costing->active * fmin(1, warps / 8));

@@ -59,6 +59,7 @@ void search_describe(const struct config *config, struct search_features *featur
         add(features, (int)config->strategy == strategy ? 0.5 : 0);
     add(features, 0.25 * config->search);
     add(features, 0.25 * config->stage);
+    add(features, 0.25 * config->bulk);
     add(features, 0.25 * (double)config->dot);
     add_square(features, 0.25 * config->stages);
     add_square(features, config->lag ? logarithm(config->lag) : 0);
@@ -66,6 +67,7 @@ void search_describe(const struct config *config, struct search_features *featur
     add(features, 0.25 * config->late);
     add(features, 0.25 * config->stream);
     add_square(features, 0.25 * config->min_blocks);
+    add_square(features, logarithm(config->cluster));
     add(features, 0.25 * config->grid_count);
     add(features,
         config->grid_count && config->axis_count && strcmp(config->grid[0], config->axes[0].name) == 0 ? 0.25 : 0);

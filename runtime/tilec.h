@@ -118,6 +118,7 @@ typedef struct tilec_config tilec_config;
 struct tilec_rows {
     int64_t rows, longest;        // how many, and the points of the longest
     double mean;                  // points of a row
+    const char *target;           // that they are for, "sm_90"; NULL: not known
 };
 // The config that is taken where none is given. `rows` NULL: nothing is known of the data.
 tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config);

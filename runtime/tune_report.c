@@ -60,11 +60,13 @@ static void add_config(struct text *out, const struct config *config)
     for (int i = 0; i < config->grid_count; i++) text_printf(out, " %s", config->grid[i]);
     if (config->strategy != STRATEGY_ROWS) text_printf(out, "; %s %d", config_strategy_name(config->strategy), config->chunk);
     if (config->lag) text_printf(out, "; lag %d", config->lag);
-    text_printf(out, "%s%s", config->search ? "; search" : "", config->stage ? "; stage" : "");
+    text_printf(out, "%s%s%s", config->search ? "; search" : "", config->stage ? "; stage" : "", config->bulk ? "; bulk" : "");
     if (config->dot != DOT_FMA) text_printf(out, "; dot %s, stages %d", config_dot_name(config->dot), config->stages);
     text_printf(out, "%s%s", config->peel ? "; peel" : "", config->late ? "; late" : "");
     if (config->stream) text_printf(out, "; stream");
     if (config->min_blocks) text_printf(out, "; min_blocks %d", config->min_blocks);
+    if (config->fast) text_printf(out, "; fast");
+    if (config->cluster > 1) text_printf(out, "; cluster %d", config->cluster);
 }
 
 // ---------------------------------------------------------------------------------------------- the table

@@ -98,7 +98,7 @@ static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
                 a->peel == b->peel && a->late == b->late && a->stream == b->stream &&
                 a->dot == b->dot && a->stages == b->stages && a->min_blocks == b->min_blocks && a->chunk == b->chunk &&
-                a->search == b->search && a->stage == b->stage && a->lag == b->lag;
+                a->search == b->search && a->stage == b->stage && a->bulk == b->bulk && a->lag == b->lag && a->cluster == b->cluster && a->fast == b->fast;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
         same = !strcmp(x->name, y->name) && x->block == y->block && x->vector == y->vector && x->lanes == y->lanes &&
@@ -152,6 +152,11 @@ static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
     bool splits = may_choose_strategy(config_space(unit->arena, kernel));
     CHECK(unit, splits ? cut->strategy != STRATEGY_ROWS : same_configs(plain, cut));
     CHECK(unit, config_check(unit->arena, kernel, cut).ok);
+    struct config_data on_gpu = even;
+    on_gpu.sm = 90;
+    const struct config *shared = config_default_for(unit->arena, kernel, &on_gpu);
+    CHECK(unit, config_check(unit->arena, kernel, shared).ok);
+    CHECK(unit, shared->cluster == 1 || emit_below_head(unit, unit->arena, kernel, shared) != NULL);
     const char *before = emit_below_head(unit, unit->arena, kernel, plain), *after = emit_below_head(unit, unit->arena, kernel, cut);
     CHECK(unit, before && after && (strcmp(before, after) != 0) == splits);
 }
@@ -188,6 +193,8 @@ static int *number_at(struct config *config, const char *path) {
         return &config->min_blocks;
     if (!strcmp(path, "chunk"))
         return &config->chunk;
+    if (!strcmp(path, "cluster"))
+        return &config->cluster;
     if (!strcmp(path, "lag"))
         return &config->lag;
     if (sscanf(path, "axes.%63[^.].%15s", axis, field) != 2)
@@ -221,6 +228,7 @@ static void set_strategy(struct config *config, const char *choice) {
         config->chunk = config->strategy != STRATEGY_ROWS ? SOME_CHUNK : 0;
     config->search &= config->strategy != STRATEGY_ROWS;
     config->stage &= config->strategy == STRATEGY_FLAT;
+    config->bulk &= config->stage;
     config->lag *= config->strategy == STRATEGY_CHUNKS;
 }
 
@@ -239,6 +247,8 @@ static struct config *with_knob(struct arena *arena, const struct config *base, 
         set_strategy(config, choice);
     else if (!strcmp(path, "search"))
         config->search = !strcmp(choice, "true");
+    else if (!strcmp(path, "bulk"))
+        config->bulk = !strcmp(choice, "true");
     else if (!strcmp(path, "stage"))
         config->stage = !strcmp(choice, "true");
     else if (!strcmp(path, "peel"))

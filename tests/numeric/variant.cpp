@@ -216,6 +216,7 @@ simt::outcome run_kernel(const ir_kernel *kernel, const variant &v, const launch
     launch.blocks = blocks;
     launch.threads = launched.threads;
     launch.dynamic_bytes = launched.shared_bytes;
+    launch.cluster = launched.cluster;
     launch.arguments = arguments.data();
     launch.turns = turns;
     launch.step_limit = step_limit(kernel, v, in, blocks, launched.threads);
@@ -267,6 +268,7 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "chunk") return std::to_string(c.chunk);
     if (path == "search") return boolean(c.search);
     if (path == "stage") return boolean(c.stage);
+    if (path == "bulk") return boolean(c.bulk);
     if (path == "dot") return std::string("\"") + config_dot_name(c.dot) + "\"";
     if (path == "stages") return std::to_string(c.stages);
     if (path == "lag") return std::to_string(c.lag);
@@ -274,6 +276,7 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "late") return boolean(c.late);
     if (path == "stream") return boolean(c.stream);
     if (path == "min_blocks") return std::to_string(c.min_blocks);
+    if (path == "cluster") return std::to_string(c.cluster);
     size_t first = path.find('.'), last = path.rfind('.');
     if (first == std::string::npos || path.compare(0, first, "axes") != 0) return "";
     const config_axis *axis = config_axis_named(&c, path.substr(first + 1, last - first - 1).c_str());
@@ -296,10 +299,11 @@ std::string describe_config(const config &c) {
                 "l " + std::to_string(a.warps) + "w unroll " + std::to_string(a.unroll) + "; ";
     }
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
-            (c.search ? " search" : "") + (c.stage ? " stage" : "") + (c.lag > 0 ? " lag " + std::to_string(c.lag) : "") + "; ";
+            (c.search ? " search" : "") + (c.stage ? " stage" : "") + (c.bulk ? " bulk" : "") + (c.lag > 0 ? " lag " + std::to_string(c.lag) : "") + "; ";
     if (c.dot != DOT_FMA) text += std::string("dot ") + config_dot_name(c.dot) + " stages " + std::to_string(c.stages) + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
-           (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks);
+           (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks) +
+           (c.fast ? " fast" : "") + (c.cluster > 1 ? " cluster " + std::to_string(c.cluster) : "");
 }
 
 void knob_coverage::expect(arena *memory, const ir_kernel *kernel) {

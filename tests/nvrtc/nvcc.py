@@ -9,6 +9,7 @@ Skipped where nvcc isn't on PATH. Two runs go at a time.
 
 import concurrent.futures
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,8 @@ def main():
     files = sorted(pathlib.Path(sys.argv[1]).glob("*.cu"))
     known = subprocess.run([nvcc, "--list-gpu-code"], capture_output=True, text=True).stdout.split()
     turns = [name for name in ARCHITECTURES if name in known or name[:-1] in known]
-    only = {path: "sm_90a" for path in files if "wgmma." in path.read_text()}  # instructions of this one alone
+    # Instructions of this architecture alone, or from it on.
+    only = {path: "sm_90a" for path in files if re.search(r"wgmma\.|cluster|mbarrier", path.read_text())}
     jobs = [(path, only.get(path, turns[i % len(turns)])) for i, path in enumerate(files) if "--all" in sys.argv or i % STRIDE == 0]
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="tilec-nvcc-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:

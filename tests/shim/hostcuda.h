@@ -20,6 +20,7 @@
 // Static shared memory. The section lets the runtime poison it before every block; a batch gives each text its own.
 #define __shared__ static __attribute__((section("simt_shared")))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -92,6 +93,13 @@ extern "C" void simt_block_barrier(place here, const char *operation);
 extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, size_t bytes, place here, const char *operation);
 // Waits for the lanes in `mask`, and orders their accesses to memory.
 extern "C" void simt_warp_barrier(unsigned mask, place here);
+// Waits for every thread of the cluster.
+extern "C" void simt_cluster_barrier(place here);
+// Where a place in shared memory lies in that of the cluster's block `rank`.
+extern "C" const void *simt_peer(const void *place, int rank, simt::place here);
+// The copy engine: begins a copy to shared memory, as one thread; waits for it, as any.
+extern "C" void simt_fetch(void *to, const void *from, int bytes, const void *barrier, place here);
+extern "C" void simt_await_fetch(const void *barrier, place here);
 // A block barrier that gives the count of threads whose predicate holds.
 extern "C" int simt_block_count(int predicate, place here, const char *operation);
 // Where dynamic shared memory begins: what prepare.cpp makes of `extern __shared__ T name[];`.
@@ -164,6 +172,17 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, SIMT_HERE) {
 }
 inline int __any_sync(unsigned mask, int predicate, SIMT_HERE) { return __ballot_sync(mask, predicate, here) != 0; }
 inline int __all_sync(unsigned mask, int predicate, SIMT_HERE) { return __ballot_sync(mask, predicate, here) == mask; }
+
+// Emitted helpers: a copy by the copy engine, which one thread begins, and the wait for it.
+inline void tile_fetch(void *to, const void *from, int bytes, unsigned long long *full, SIMT_HERE) {
+    if (threadIdx.x == 0) simt::simt_fetch(to, from, bytes, full, here);
+    __syncthreads(here);
+}
+inline void tile_fetched(unsigned long long *full, SIMT_HERE) { simt::simt_await_fetch(full, here); }
+
+// Emitted helpers: all of the cluster meet; where a place lies in the shared memory of another of its blocks.
+inline void tile_meet(SIMT_HERE) { simt::simt_cluster_barrier(here); }
+inline const void *tile_peer(const void *place, int rank, SIMT_HERE) { return simt::simt_peer(place, rank, here); }
 
 // Every thread of the block votes.
 inline int __syncthreads_or(int predicate, SIMT_HERE) { return simt::simt_block_count(predicate, here, "__syncthreads_or") != 0; }

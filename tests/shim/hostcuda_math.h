@@ -144,6 +144,19 @@ inline unsigned short tile_f16_store(float value) {
 inline float tile_maxf(float a, float b) { return a > b || a != a ? a : b; }
 inline float tile_minf(float a, float b) { return a < b || a != a ? a : b; }
 // Where a word stays afterwards is no matter of its value.
+// Where not inside nothing is read, and 0 comes.
+#define SIMT_HINTED(hint, bytes, type) \
+    inline type tile_read_##hint##_if_##bytes(const void *p, bool inside) { return inside ? *static_cast<const type *>(p) : type{}; }
+SIMT_HINTED(once, 4, unsigned)
+SIMT_HINTED(once, 8, uint2)
+SIMT_HINTED(once, 16, uint4)
+SIMT_HINTED(keep, 4, unsigned)
+SIMT_HINTED(keep, 8, uint2)
+SIMT_HINTED(keep, 16, uint4)
+#undef SIMT_HINTED
+inline unsigned tile_read_keep_4(const void *p) { return *static_cast<const unsigned *>(p); }
+inline uint2 tile_read_keep_8(const void *p) { return *static_cast<const uint2 *>(p); }
+inline uint4 tile_read_keep_16(const void *p) { return *static_cast<const uint4 *>(p); }
 inline unsigned tile_read_once_4(const void *p) { return *static_cast<const unsigned *>(p); }
 inline uint2 tile_read_once_8(const void *p) { return *static_cast<const uint2 *>(p); }
 inline uint4 tile_read_once_16(const void *p) { return *static_cast<const uint4 *>(p); }

@@ -25,7 +25,7 @@ identity simt_identity;
 
 namespace {
 
-enum class status { ready, at_block_barrier, at_warp_operation, returned };
+enum class status { ready, at_block_barrier, at_warp_operation, at_cluster_barrier, returned };
 
 struct thread {
     fiber context;
@@ -45,22 +45,32 @@ struct warp {
     alignas(16) unsigned char slots[2][32][16];
 };
 
-constexpr unsigned most_threads = 1024;
+constexpr unsigned most_threads = 1024, most_blocks = 8;  // of a block, of a cluster
 constexpr size_t most_dynamic_bytes = size_t{256} << 10;
 
-// One launch at a time. Emitted text reaches its thread through names like threadIdx, so this can be no argument.
-struct machine {
-    stacks memory;
-    fiber scheduler;
+struct thread_block {
     thread threads[most_threads];
     warp warps[most_threads / 32];
-    unsigned count = 0, live = 0, waiting = 0;
-    thread *present = nullptr;
-    order turns = order::forward;
+    unsigned count = 0, live = 0, waiting = 0, meeting = 0;  // meeting: those at the cluster's barrier
     place barrier = {nullptr, 0};
     const char *barrier_operation = nullptr;
     int votes[2] = {0, 0};
     unsigned vote_parity = 0;
+    std::vector<unsigned char> fixed, dynamic;  // shared memory while other blocks of the cluster run
+};
+
+// One launch at a time. Emitted text reaches its thread through names like threadIdx, so this can be no argument.
+// The blocks of a cluster run one after another, each up to the barrier at which they meet. All use the same addresses
+// for shared memory: what is there is put away meanwhile.
+struct machine {
+    stacks memory;
+    fiber scheduler;
+    thread_block blocks[most_blocks];
+    thread_block *block = blocks;
+    unsigned rank = 0;
+    place meeting = {nullptr, 0};
+    thread *present = nullptr;
+    order turns = order::forward;
     const launch *job = nullptr;
     int64_t switches = 0;
     unsigned char *dynamic = nullptr;
@@ -88,7 +98,7 @@ void resume(thread &next) {
     simt_identity.linear = next.linear;
     simt_identity.lane = next.lane;
     simt_identity.warp = next.warp;
-    watch_thread({uint16_t(next.linear), uint16_t(next.warp), now.warps[next.warp].epoch});
+    watch_thread({uint16_t(next.linear), uint16_t(next.warp), now.block->warps[next.warp].epoch});
     now.present = &next;
     now.switches++;
 }
@@ -98,16 +108,16 @@ thread *ready_in_warp(const thread &me) {
     for (unsigned step = 1; step < 32; step++) {
         unsigned lane = now.turns == order::forward ? me.lane + step : me.lane - step;
         unsigned i = first + (lane & 31);
-        if (i < now.count && now.threads[i].state == status::ready) return &now.threads[i];
+        if (i < now.block->count && now.block->threads[i].state == status::ready) return &now.block->threads[i];
     }
     return nullptr;
 }
 
 thread *ready_anywhere(const thread &me) {
-    for (unsigned step = 1; step <= now.count; step++) {
-        unsigned i = now.turns == order::forward ? (me.linear + step) % now.count
-                                                 : (me.linear + now.count - step) % now.count;
-        if (now.threads[i].state == status::ready) return &now.threads[i];
+    for (unsigned step = 1; step <= now.block->count; step++) {
+        unsigned i = now.turns == order::forward ? (me.linear + step) % now.block->count
+                                                 : (me.linear + now.block->count - step) % now.block->count;
+        if (now.block->threads[i].state == status::ready) return &now.block->threads[i];
     }
     return nullptr;
 }
@@ -129,20 +139,20 @@ void take_turns() {
 // ------------------------------------------------------------------------------------------------ meeting
 
 void release_block() {
-    for (unsigned i = 0; i < now.count; i++) {
-        if (now.threads[i].state == status::at_block_barrier) now.threads[i].state = status::ready;
+    for (unsigned i = 0; i < now.block->count; i++) {
+        if (now.block->threads[i].state == status::at_block_barrier) now.block->threads[i].state = status::ready;
     }
-    now.waiting = 0;
-    now.barrier = {nullptr, 0};
-    now.vote_parity ^= 1;
-    now.votes[now.vote_parity] = 0;
+    now.block->waiting = 0;
+    now.block->barrier = {nullptr, 0};
+    now.block->vote_parity ^= 1;
+    now.block->votes[now.block->vote_parity] = 0;
     watch_block_barrier();
 }
 
 void release_warp(unsigned index) {
-    warp &w = now.warps[index];
-    for (unsigned i = index * 32; i < index * 32 + 32 && i < now.count; i++) {
-        if (now.threads[i].state == status::at_warp_operation) now.threads[i].state = status::ready;
+    warp &w = now.block->warps[index];
+    for (unsigned i = index * 32; i < index * 32 + 32 && i < now.block->count; i++) {
+        if (now.block->threads[i].state == status::at_warp_operation) now.block->threads[i].state = status::ready;
     }
     w.arrived = 0;
     w.where = {nullptr, 0};
@@ -155,20 +165,33 @@ void count_step(place here) {
 
 void meet_block(place here, const char *operation) {
     count_step(here);
-    if (now.barrier.file != nullptr && now.barrier.line != here.line) {
-        fail(text_of(here) + ": " + operation + " while other threads of the block wait at " + text_of(now.barrier));
+    if (now.block->barrier.file != nullptr && now.block->barrier.line != here.line) {
+        fail(text_of(here) + ": " + operation + " while other threads of the block wait at " + text_of(now.block->barrier));
     }
-    if (now.live != now.count) fail(text_of(here) + ": " + operation + " after other threads of the block have returned");
-    now.barrier = here;
-    now.barrier_operation = operation;
+    if (now.block->live != now.block->count) fail(text_of(here) + ": " + operation + " after other threads of the block have returned");
+    now.block->barrier = here;
+    now.block->barrier_operation = operation;
     now.present->state = status::at_block_barrier;
-    if (++now.waiting == now.live) release_block();
+    if (++now.block->waiting == now.block->live) release_block();
     if (now.present->state != status::ready) take_turns();
+}
+
+void meet_cluster(place here) {
+    thread_block &mine = *now.block;
+    count_step(here);
+    if (now.meeting.file != nullptr && now.meeting.line != here.line) {
+        fail(text_of(here) + ": the cluster's barrier while other threads wait at " + text_of(now.meeting));
+    }
+    if (mine.live != mine.count) fail(text_of(here) + ": the cluster's barrier after other threads of the block have returned");
+    now.meeting = here;
+    now.present->state = status::at_cluster_barrier;
+    mine.meeting++;
+    take_turns();
 }
 
 void meet_warp(unsigned mask, place here, const char *operation) {
     thread &me = *now.present;
-    warp &w = now.warps[me.warp];
+    warp &w = now.block->warps[me.warp];
     count_step(here);
     if (!(mask >> me.lane & 1)) fail(text_of(here) + ": the mask of " + operation + " lacks the calling lane");
     if (mask & ~w.live) fail(text_of(here) + ": the mask of " + operation + " names lanes that have returned or don't exist");
@@ -192,20 +215,20 @@ void fiber_main() {
         now.job->kernel->run(now.job->arguments);
         thread &me = *now.present;
         me.state = status::returned;
-        now.live--;
-        now.warps[me.warp].live &= ~(1u << me.lane);
+        now.block->live--;
+        now.block->warps[me.warp].live &= ~(1u << me.lane);
         take_turns();
     }
 }
 
 // What keeps a block from ending, told of the first thread that still waits.
 void fail_deadlock() {
-    for (unsigned i = 0; i < now.count; i++) {
-        thread &t = now.threads[i];
+    for (unsigned i = 0; i < now.block->count; i++) {
+        thread &t = now.block->threads[i];
         now.present = &t;
-        warp &w = now.warps[t.warp];
+        warp &w = now.block->warps[t.warp];
         if (t.state == status::at_block_barrier) {
-            fail(text_of(now.barrier) + ": waits for ever in " + now.barrier_operation +
+            fail(text_of(now.block->barrier) + ": waits for ever in " + now.block->barrier_operation +
                  ": other threads of the block wait elsewhere or have returned");
         }
         if (t.state == status::at_warp_operation) {
@@ -214,47 +237,137 @@ void fail_deadlock() {
     }
 }
 
-void prepare_threads(unsigned count) {
-    now.memory.reserve(count);
-    now.count = count;
+void prepare_threads(unsigned rank, unsigned count) {
+    now.blocks[rank].count = count;
     for (unsigned i = 0; i < count; i++) {
-        thread &t = now.threads[i];
+        thread &t = now.blocks[rank].threads[i];
         t.index = uint3{i, 0, 0};
         t.linear = i;
         t.lane = i % 32;
         t.warp = i / 32;
-        fiber_prepare(t.context, now.memory.top(i), fiber_main);
+        fiber_prepare(t.context, now.memory.top(rank * count + i), fiber_main);
     }
 }
 
 void prepare_block() {
-    now.live = now.count;
-    now.waiting = 0;
-    now.barrier = {nullptr, 0};
-    now.votes[0] = now.votes[1] = 0;
-    for (unsigned i = 0; i < now.count; i++) now.threads[i].state = status::ready;
-    for (unsigned w = 0; w * 32 < now.count; w++) {
-        unsigned lanes = now.count - w * 32;
-        now.warps[w].live = lanes >= 32 ? ~0u : (1u << lanes) - 1;
-        now.warps[w].arrived = 0;
-        now.warps[w].where = {nullptr, 0};
+    thread_block &mine = *now.block;
+    mine.live = mine.count;
+    mine.waiting = mine.meeting = 0;
+    mine.barrier = {nullptr, 0};
+    mine.votes[0] = mine.votes[1] = 0;
+    for (unsigned i = 0; i < mine.count; i++) mine.threads[i].state = status::ready;
+    for (unsigned w = 0; w * 32 < mine.count; w++) {
+        unsigned lanes = mine.count - w * 32;
+        mine.warps[w].live = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+        mine.warps[w].arrived = 0;
+        mine.warps[w].where = {nullptr, 0};
     }
     const entry &kernel = *now.job->kernel;
     memset(now.dynamic, poison_byte, size_t(now.job->dynamic_bytes));
     if (kernel.shared_begin != nullptr) {
         memset(kernel.shared_begin, poison_byte, size_t(kernel.shared_end - kernel.shared_begin));
     }
-    watch_block_begins();
 }
 
-void run_block(int64_t index) {
+void begin_block(int64_t index) {
     simt_identity.block = uint3{unsigned(index), 0, 0};
     simt_identity.blocks_run++;
     prepare_block();
-    thread &first = now.threads[now.turns == order::forward ? 0 : now.count - 1];
+}
+
+// Up to the end of its threads, or to where all of them wait for other blocks.
+void run_threads() {
+    thread &first = now.block->threads[now.turns == order::forward ? 0 : now.block->count - 1];
     resume(first);
     fiber_switch(now.scheduler, first.context);
-    if (now.live != 0) fail_deadlock();
+    if (now.block->live != 0 && now.block->meeting != now.block->count) fail_deadlock();
+}
+
+void run_block(int64_t index) {
+    begin_block(index);
+    watch_block_begins();
+    run_threads();
+    if (!watch_fetches_awaited(now.block->count)) fail("?: a block ends while a copy to its shared memory may be under way");
+    if (now.block->live != 0) fail(text_of(now.meeting) + ": the cluster's barrier in a launch without clusters");
+}
+
+// ------------------------------------------------------------------------------------------------ clusters
+
+void put_away(thread_block &of) {
+    const entry &kernel = *now.job->kernel;
+    if (!of.fixed.empty()) memcpy(of.fixed.data(), kernel.shared_begin, of.fixed.size());
+    if (!of.dynamic.empty()) memcpy(of.dynamic.data(), now.dynamic, of.dynamic.size());
+}
+
+void bring_back(const thread_block &of) {
+    const entry &kernel = *now.job->kernel;
+    if (!of.fixed.empty()) memcpy(kernel.shared_begin, of.fixed.data(), of.fixed.size());
+    if (!of.dynamic.empty()) memcpy(now.dynamic, of.dynamic.data(), of.dynamic.size());
+}
+
+void enter_block(unsigned rank, int64_t first) {
+    now.rank = rank;
+    now.block = &now.blocks[rank];
+    simt_identity.block = uint3{unsigned(first + rank), 0, 0};
+    bring_back(*now.block);
+    watch_rank_enters(rank);
+}
+
+// Whether any block waits for the others; if so all of them do, and go on.
+bool meet_and_go_on(unsigned blocks) {
+    unsigned waiting = 0;
+    for (unsigned rank = 0; rank < blocks; rank++) waiting += now.blocks[rank].live != 0;
+    if (waiting == 0) return false;
+    if (waiting != blocks) fail(text_of(now.meeting) + ": waits for ever for a block of the cluster that has ended");
+    now.meeting = {nullptr, 0};
+    for (unsigned rank = 0; rank < blocks; rank++) {
+        thread_block &of = now.blocks[rank];
+        of.meeting = 0;
+        for (unsigned i = 0; i < of.count; i++) of.threads[i].state = status::ready;
+    }
+    watch_cluster_meets();
+    return true;
+}
+
+void run_cluster(int64_t first, unsigned blocks) {
+    watch_cluster_begins();
+    for (unsigned rank = 0; rank < blocks; rank++) {
+        now.block = &now.blocks[rank];
+        begin_block(first + rank);
+        put_away(*now.block);
+    }
+    now.meeting = {nullptr, 0};
+    do {
+        for (unsigned rank = 0; rank < blocks; rank++) {
+            enter_block(rank, first);
+            run_threads();
+            put_away(*now.block);
+        }
+    } while (meet_and_go_on(blocks));
+}
+
+void prepare_cluster(unsigned blocks) {
+    const entry &kernel = *now.job->kernel;
+    for (unsigned rank = 0; rank < blocks; rank++) {
+        thread_block &of = now.blocks[rank];
+        of.fixed.assign(kernel.shared_begin != nullptr ? size_t(kernel.shared_end - kernel.shared_begin) : 0, poison_byte);
+        of.dynamic.assign(size_t(now.job->dynamic_bytes), poison_byte);
+        watch_peer(rank, of.fixed.data(), of.fixed.size(), of.dynamic.data(), of.dynamic.size());
+    }
+}
+
+void run_blocks() {
+    const launch &job = *now.job;
+    unsigned threads = unsigned(job.threads), blocks = unsigned(job.cluster);
+    now.block = now.blocks;
+    now.memory.reserve(threads * blocks);
+    for (unsigned rank = 0; rank < blocks; rank++) prepare_threads(rank, threads);
+    if (blocks == 1) {
+        for (int64_t i = 0; i < job.blocks; i++) run_block(i);
+        return;
+    }
+    prepare_cluster(blocks);
+    for (int64_t i = 0; i < job.blocks; i += blocks) run_cluster(i, blocks);
 }
 
 // ------------------------------------------------------------------------------------------------ faults
@@ -339,12 +452,14 @@ void fail(const std::string &message) {
 
 outcome run(const launch &job, const device_memory &memory) {
     bool too_big = job.threads < 1 || job.threads > int(most_threads) || job.dynamic_bytes < 0 ||
-                   job.dynamic_bytes > int64_t(most_dynamic_bytes) || job.blocks < 0 || job.blocks > INT32_MAX;
+                   job.dynamic_bytes > int64_t(most_dynamic_bytes) || job.blocks < 0 || job.blocks > INT32_MAX ||
+                   job.cluster < 1 || job.cluster > int(most_blocks) || job.blocks % job.cluster != 0;
     if (too_big) {
         outcome refused;
         refused.ok = false;
         refused.message = "?: no device takes " + std::to_string(job.blocks) + " blocks of " + std::to_string(job.threads) +
-                          " threads with " + std::to_string(job.dynamic_bytes) + " bytes of shared memory";
+                          " threads with " + std::to_string(job.dynamic_bytes) + " bytes of shared memory in clusters of " +
+                          std::to_string(job.cluster);
         return refused;
     }
     if (dynamic_shared() == nullptr) {
@@ -357,8 +472,7 @@ outcome run(const launch &job, const device_memory &memory) {
         simt_identity.block_extent = dim3{unsigned(job.threads), 1, 1};
         simt_identity.grid_extent = dim3{unsigned(job.blocks), 1, 1};
         watch_shared(now.dynamic, size_t(job.dynamic_bytes), job.kernel->shared_begin, job.kernel->shared_end);
-        prepare_threads(unsigned(job.threads));
-        for (int64_t i = 0; i < job.blocks; i++) run_block(i);
+        run_blocks();
     });
 }
 
@@ -374,14 +488,14 @@ extern "C" void simt_fail(place here, const char *message) { fail(text_of(here) 
 extern "C" void simt_block_barrier(place here, const char *operation) { meet_block(here, operation); }
 
 extern "C" int simt_block_count(int predicate, place here, const char *operation) {
-    unsigned parity = now.vote_parity;
-    now.votes[parity] += predicate != 0;
+    unsigned parity = now.block->vote_parity;
+    now.block->votes[parity] += predicate != 0;
     meet_block(here, operation);
-    return now.votes[parity];
+    return now.block->votes[parity];
 }
 
 extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, size_t bytes, place here, const char *operation) {
-    warp &w = now.warps[now.present->warp];
+    warp &w = now.block->warps[now.present->warp];
     unsigned parity = w.parity;
     memcpy(w.slots[parity][now.present->lane], value, bytes);
     meet_warp(mask, here, operation);
@@ -389,11 +503,40 @@ extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, 
 }
 
 extern "C" void simt_warp_barrier(unsigned mask, place here) {
-    warp &w = now.warps[now.present->warp];
+    warp &w = now.block->warps[now.present->warp];
     bool last = (w.arrived | 1u << now.present->lane) == mask;
     if (last) w.epoch++;
     meet_warp(mask, here, "__syncwarp");
     watch_thread({uint16_t(now.present->linear), uint16_t(now.present->warp), w.epoch});
+}
+
+extern "C" void simt_fetch(void *to, const void *from, int bytes, const void *barrier, place here) {
+    auto a = reinterpret_cast<uintptr_t>(to), b = reinterpret_cast<uintptr_t>(from);
+    if (a % 16 != 0 || b % 16 != 0 || bytes % 16 != 0) fail(text_of(here) + ": the copy engine moves multiples of 16 bytes");
+    watch_fetch_begins(static_cast<unsigned char *>(to), static_cast<const unsigned char *>(from), size_t(bytes), barrier,
+                       __builtin_return_address(0));
+}
+
+extern "C" void simt_await_fetch(const void *barrier, place here) {
+    count_step(here);
+    if (!watch_fetch_awaited(barrier)) fail(text_of(here) + ": waits for ever for a copy that nobody has begun");
+}
+
+extern "C" void simt_cluster_barrier(place here) { meet_cluster(here); }
+
+// Of another block: where its shared memory lies while this one runs.
+extern "C" const void *simt_peer(const void *address, int rank, place here) {
+    const entry &kernel = *now.job->kernel;
+    auto byte = static_cast<const unsigned char *>(address);
+    auto fixed = reinterpret_cast<const unsigned char *>(kernel.shared_begin);
+    if (rank < 0 || rank >= now.job->cluster) fail(text_of(here) + ": the cluster has no block " + std::to_string(rank));
+    thread_block &of = now.blocks[rank];
+    bool is_fixed = fixed != nullptr && byte >= fixed && byte < fixed + of.fixed.size();
+    bool is_dynamic = byte >= now.dynamic && byte < now.dynamic + of.dynamic.size();
+    if (!is_fixed && !is_dynamic) fail(text_of(here) + ": asks where something lies that isn't in shared memory");
+    if (unsigned(rank) == now.rank) return address;
+    if (of.live == 0) fail(text_of(here) + ": reads the shared memory of a block that has ended");
+    return is_fixed ? of.fixed.data() + (byte - fixed) : of.dynamic.data() + (byte - now.dynamic);
 }
 
 // Where `extern __shared__` arrays begin.

@@ -2,7 +2,7 @@
 // The shim against kernels written for it: right ones must pass, wrong ones must be found at the right line.
 //
 // In: the folder cases/. A case is a CUDA text with one kernel `test(float *out, const float *in, int n)` and a line
-// `// LAUNCH blocks=… threads=… dynamic=… steps=…`; n = blocks * threads, in[i] = i % 17. A right kernel stores 1 to every
+// `// LAUNCH blocks=… threads=… dynamic=… steps=… cluster=…`; n = blocks * threads, in[i] = i % 17. A right kernel stores 1 to every
 // out[i]. A wrong one has `// FAULT words` on each line that may be complained about, once or more; the complaint, in
 // both orders of the threads, must name such a line and contain its words. Out: TAP.
 #include <cstdio>
@@ -24,7 +24,7 @@ struct expected_fault {
 
 struct test_case {
     simt::emitted_text text;
-    int blocks = 1, threads = 32, dynamic = 0, steps = 1000000;
+    int blocks = 1, threads = 32, dynamic = 0, steps = 1000000, cluster = 1;
     std::vector<expected_fault> faults;
 };
 
@@ -49,6 +49,8 @@ test_case read_case(const std::string &folder, const std::string &name) {
         if (at != std::string::npos) {
             sscanf(line.c_str() + at, "// LAUNCH blocks=%d threads=%d dynamic=%d steps=%d", &c.blocks, &c.threads, &c.dynamic, &c.steps);
         }
+        at = line.find(" cluster=");
+        if (at != std::string::npos) sscanf(line.c_str() + at, " cluster=%d", &c.cluster);
         read_faults(line, number, c.faults);
     }
     return c;
@@ -98,6 +100,7 @@ std::string run_case(const test_case &c, const simt::entry *kernel, simt::order 
     launch.blocks = c.blocks;
     launch.threads = c.threads;
     launch.dynamic_bytes = c.dynamic;
+    launch.cluster = c.cluster;
     launch.arguments = arguments;
     launch.turns = turns;
     launch.step_limit = c.steps;

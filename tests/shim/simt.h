@@ -67,6 +67,7 @@ struct launch {
     const entry *kernel = nullptr;
     int64_t blocks = 0;
     int threads = 0;
+    int cluster = 1;  // blocks of a cluster
     int64_t dynamic_bytes = 0;
     void **arguments = nullptr;
     order turns = order::forward;

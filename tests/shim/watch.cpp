@@ -7,6 +7,7 @@
 #include "tests/shim/watch.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -29,6 +30,9 @@ struct record {
     uint8_t written;                  // bytes stored to since the block began (shared memory)
     bool store_atomic;
     bool load_by_warp, load_by_many;  // by several threads of one warp; of several warps
+    uint32_t peer_epoch;              // of the last load by another block of the cluster; 0: never
+    uint16_t peer_thread;
+    const void *peer_code;
 };
 
 constexpr size_t word_bytes = 4;
@@ -41,6 +45,7 @@ struct region {
     bool shared;
     record *records;  // null: accesses are not compared
     const char *name;
+    bool peer = false;  // another block's shared memory
 };
 
 // Records by the count wanted; pages that nobody touches cost nothing.
@@ -115,6 +120,16 @@ struct meetings {
     }
 };
 
+struct fetch {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t bytes;
+    const void *barrier;
+    bool landed;
+    uint32_t landed_epoch;
+    std::bitset<1024> waited;
+};
+
 // The compiler's calls carry nothing but an address, so what they check against has to be found from here.
 struct watch_state {
     bool active = false;
@@ -123,10 +138,15 @@ struct watch_state {
     uintptr_t arena_begin = 0, arena_end = 0;    // where only what lies in a region may be touched
     uintptr_t shared_begin = 0, shared_end = 0;  // likewise, around dynamic shared memory
     uint32_t epoch = 1, launch_epoch = 1, block_epoch = 1;  // they only grow, so records never need clearing
+    uint32_t cluster_epoch = 1, meeting_epoch = 1;  // when the cluster (or the block that is none) began, and last met
+    size_t cluster_first = 0, cluster_met = 0;      // of its turns: the first, and those before it met
+    size_t own = 0;                                 // region of dynamic shared memory; behind it that of the static one
+    std::vector<size_t> peers;                      // by rank: the first of its two regions
     watcher_thread thread = {0, 0, 0};
     meetings blocks;
+    std::vector<fetch> fetches;  // of the block that runs
     int64_t steps = 0, step_limit = 0;
-    std::vector<std::unique_ptr<record_pool>> pools;
+    std::vector<std::unique_ptr<record_pool>> pools, rank_pools;
 } state;
 
 record_pool &pool(size_t index) {
@@ -167,7 +187,12 @@ void check_store(const region &r, size_t offset, record &last, uint8_t bytes, co
             fail_race(r, offset, "stores to", code, "loaded", last.load_code, last.load_epoch, last.load_thread);
         }
     }
-    last.written = uint8_t(bytes | (last.store_epoch < state.block_epoch ? 0 : last.written));
+    if (r.shared && last.peer_epoch >= state.meeting_epoch) {
+        fail(place_of(code) + ": stores to element " + std::to_string(offset / r.granule) + " of " + quoted(r) + ", which thread " +
+             std::to_string(last.peer_thread) + " of another block loads at " + place_of(last.peer_code) +
+             " with no meeting of the cluster between them");
+    }
+    last.written = uint8_t(bytes | (last.store_epoch < state.cluster_epoch ? 0 : last.written));
     last.store_bytes = bytes;
     last.store_code = code;
     last.store_epoch = state.epoch;
@@ -176,16 +201,43 @@ void check_store(const region &r, size_t offset, record &last, uint8_t bytes, co
     last.store_atomic = atomic;
 }
 
+// Another block's store has to come before the last meeting, its next one behind the next.
+void check_peer_load(const region &r, size_t offset, record &last, uint8_t bytes, const void *code) {
+    if (last.store_epoch < state.cluster_epoch || (bytes & ~last.written)) {
+        fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) + ", where nothing was stored in that block");
+    }
+    if (last.store_epoch >= state.meeting_epoch) {
+        fail(place_of(code) + ": loads element " + std::to_string(offset / r.granule) + " of " + quoted(r) + ", which thread " +
+             std::to_string(last.store_thread) + " of that block stored at " + place_of(last.store_code) +
+             " with no meeting of the cluster between them");
+    }
+    last.peer_epoch = state.epoch;
+    last.peer_thread = state.thread.number;
+    last.peer_code = code;
+}
+
+// A copy that this thread hasn't waited for, nor another one in front of a barrier.
+void check_awaited(const region &r, size_t offset, const void *code) {
+    const unsigned char *address = r.begin + offset;
+    for (const fetch &f : state.fetches) {
+        bool inside = address >= f.to && address < f.to + f.bytes;
+        if (inside && f.landed && state.epoch == f.landed_epoch && !f.waited[state.thread.number]) {
+            fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) + ", a copy that this thread hasn't waited for");
+        }
+    }
+}
+
 // A volatile load may see an atomic come or gone: that is how a loop of compare and exchange begins.
 void check_load(const region &r, size_t offset, record &last, uint8_t bytes, const void *code, bool atomic) {
     if (last.store_epoch != 0 && (last.store_bytes & bytes) && !(atomic && last.store_atomic) &&
         concurrent(r, last.store_epoch, last.store_thread, last.store_warp_epoch)) {
         fail_race(r, offset, "loads", code, "stored", last.store_code, last.store_epoch, last.store_thread);
     }
-    if (r.shared && (last.store_epoch < state.block_epoch || (bytes & ~last.written))) {
+    if (r.shared && (last.store_epoch < state.cluster_epoch || (bytes & ~last.written))) {
         fail(place_of(code) + ": loads byte " + std::to_string(offset) + " of " + quoted(r) +
              ", where nothing was stored in this block");
     }
+    if (r.shared && !state.fetches.empty()) check_awaited(r, offset, code);
     if (atomic) return;
     bool first = last.load_epoch < state.epoch || !(last.load_bytes & bytes);
     bool other = !first && last.load_thread != state.thread.number;
@@ -249,7 +301,8 @@ void check(void *pointer, size_t bytes, bool store, bool atomic, const void *cod
         uint8_t part = all_bytes;
         if (r->shared) part = bytes_of_word(at, offset, end);
         record &last = r->records[at / r->granule];
-        if (store) check_store(*r, at, last, part, code, atomic);
+        if (r->peer) check_peer_load(*r, at, last, part, code);
+        else if (store) check_store(*r, at, last, part, code, atomic);
         else check_load(*r, at, last, part, code, atomic);
     }
 }
@@ -293,6 +346,7 @@ void watch_end() { state.active = false; }
 
 void watch_shared(unsigned char *dynamic, size_t dynamic_bytes, char *fixed_begin, char *fixed_end) {
     auto fixed = reinterpret_cast<unsigned char *>(fixed_begin), end = reinterpret_cast<unsigned char *>(fixed_end);
+    state.own = state.regions.size();
     state.regions.push_back({dynamic, dynamic + dynamic_bytes, word_bytes, access::write, true, pool(0).take(dynamic_bytes / word_bytes + 1),
                              "dynamic shared memory"});
     if (fixed != nullptr) {
@@ -305,15 +359,89 @@ void watch_shared(unsigned char *dynamic, size_t dynamic_bytes, char *fixed_begi
 }
 
 void watch_block_begins() {
-    state.block_epoch = ++state.epoch;
+    state.fetches.clear();
+    state.cluster_epoch = state.block_epoch = ++state.epoch;
     state.blocks.begin_block(state.epoch);
 }
 void watch_block_barrier() { ++state.epoch; }
+
+void watch_peer(unsigned rank, unsigned char *fixed, size_t fixed_bytes, unsigned char *dynamic, size_t dynamic_bytes) {
+    if (rank == 0) state.peers.clear();
+    while (state.rank_pools.size() <= 2 * rank + 1) state.rank_pools.push_back(std::make_unique<record_pool>());
+    state.peers.push_back(state.regions.size());
+    state.regions.push_back({dynamic, dynamic + dynamic_bytes, word_bytes, access::read, true,
+                             state.rank_pools[2 * rank]->take(dynamic_bytes / word_bytes + 1), "another block's dynamic shared memory", true});
+    state.regions.push_back({fixed, fixed + fixed_bytes, word_bytes, access::read, true,
+                             state.rank_pools[2 * rank + 1]->take(fixed_bytes / word_bytes + 1), "another block's shared memory", true});
+    state.latest = nullptr;
+}
+
+void watch_cluster_begins() {
+    state.cluster_epoch = state.meeting_epoch = ++state.epoch;
+    state.cluster_first = state.cluster_met = state.blocks.begins.size();
+}
+
+// Its own shared memory has the records of this rank. What the cluster's blocks did before they met is known to it.
+void watch_rank_enters(unsigned rank) {
+    size_t peer = state.peers[rank], own = state.own;
+    state.regions[own].records = state.regions[peer].records;
+    if (own + 1 < state.peers[0]) state.regions[own + 1].records = state.regions[peer + 1].records;
+    state.block_epoch = ++state.epoch;
+    state.blocks.begin_block(state.epoch);
+    for (size_t i = state.cluster_first; i < state.cluster_met; i++) state.blocks.known[i] = state.meeting_epoch;
+}
+
+void watch_cluster_meets() {
+    state.meeting_epoch = ++state.epoch;
+    state.cluster_met = state.blocks.begins.size();
+}
+
 void watch_thread(const watcher_thread &thread) {
     state.thread = thread;
     state.blocks.begin_thread();
 }
 int64_t watch_steps() { return state.steps; }
+
+void watch_fetch_begins(unsigned char *to, const unsigned char *from, size_t bytes, const void *barrier, const void *code) {
+    if (bytes > 0) check(const_cast<unsigned char *>(from), bytes, false, false, code);
+    state.fetches.push_back({to, from, bytes, barrier, false, 0, {}});
+}
+
+static void land(const fetch &f) {
+    region *r = region_at(f.to);
+    memcpy(f.to, f.from, f.bytes);
+    if (r == nullptr || r->records == nullptr) return;
+    size_t begin = size_t(f.to - r->begin), end = begin + f.bytes;
+    for (size_t at = begin / r->granule * r->granule; at < end; at += r->granule) {
+        record &last = r->records[at / r->granule];
+        last.written = uint8_t(bytes_of_word(at, begin, end) | (last.store_epoch < state.cluster_epoch ? 0 : last.written));
+        last.store_epoch = state.block_epoch;
+        last.store_bytes = last.written;
+        last.store_atomic = false;
+    }
+}
+
+bool watch_fetch_awaited(const void *barrier) {
+    bool found = false;
+    for (fetch &f : state.fetches) {
+        if (f.barrier != barrier) continue;
+        if (!f.landed) {
+            land(f);
+            f.landed = true;
+            f.landed_epoch = state.epoch;
+        }
+        f.waited[state.thread.number] = true;
+        found = true;
+    }
+    return found;
+}
+
+bool watch_fetches_awaited(unsigned threads) {
+    for (const fetch &f : state.fetches) {
+        if (f.waited.count() != threads) return false;
+    }
+    return true;
+}
 
 bool watch_step_is_last() { return ++state.steps > state.step_limit; }
 

@@ -97,22 +97,32 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention(const fl
             float v_3[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_3[tk_i] = inside && tk0_2 + tk_i < i_2 ? query * (tk0_2 + tk_i < i_2 ? k[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + d_t] : 0.0f) : 0.0f;
+                if (tk0_2 + tk_i >= i_2) break;
+                v_3[tk_i] = tk0_2 + tk_i < i_2 ? k[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + d_t] : 0.0f;
+            }
+            float v_4[4];
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                if (tk0_2 + tk_i >= i_2) break;
+                v_4[tk_i] = inside && tk0_2 + tk_i < i_2 ? query * v_3[tk_i] : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_3[tk_i] = tile_sum_lanes_f32(v_3[tk_i], 32, 1);
+                if (tk0_2 + tk_i >= i_2) break;
+                v_4[tk_i] = tile_sum_lanes_f32(v_4[tk_i], 32, 1);
             }
             float causal_2[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                const float score_2 = tile_siluf(v_3[tk_i] * alpha) * scale;
+                if (tk0_2 + tk_i >= i_2) break;
+                const float score_2 = tile_siluf(v_4[tk_i] * alpha) * scale;
                 causal_2[tk_i] = tq >= tk0_2 + tk_i ? score_2 : 0.0f;
             }
             #pragma unroll
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                    if (tk0_2 + tk_i >= i_2) break;
                     acc[e_i] += inside && tk0_2 + tk_i < i_2 ? causal_2[tk_i] * (tk0_2 + tk_i < i_2 ? v[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + e_i] : 0.0f) : 0.0f;
                 }
             }

@@ -58,19 +58,27 @@ extern "C" __global__ void __launch_bounds__(256) histogram(const float *__restr
     const float v = hi - lo;
     const float bins_f32 = (float)bins;
     const long long i_3 = bins - 1LL;
+    const float v_2 = fabsf(v) < 1.1754943508222875e-38f ? 16777216.0f : 1.0f;
+    const float v_3 = v * v_2;
+    const float v_4 = 1.0f / v_3;
     const int start = (int)start_i64;
     for (int tk0 = 0; tk0 < i_2; tk0 += 256) {
         const int tk = tk0 + tk_t;
-        float v_2[8];
+        float v_5[8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            v_2[tk_i] = inside && tk + tk_i * 32 < i ? x[start + (tk + tk_i * 32)] : 0.0f;
+            if (tk0 + tk_i * 32 >= i_2) break;
+            v_5[tk_i] = inside && tk + tk_i * 32 < i ? x[start + (tk + tk_i * 32)] : 0.0f;
         }
         // 11: atomic_add(each[tb, bin], 1);
         // 12: atomic_add(whole[bin], 1);
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            const float u = (v_2[tk_i] - lo) / v;
+            if (tk0 + tk_i * 32 >= i_2) break;
+            const float v_6 = v_5[tk_i] - lo;
+            const float v_7 = v_6 * v_4;
+            const float v_8 = fmaf(fmaf(-v_7, v_3, v_6), v_4, v_7);
+            const float u = (fabsf(v_8) > 0.0f ? v_8 : v_7) * v_2;
             const bool inside_2 = u >= 0.0f;
             const bool inside_3 = u < 1.0f;
             const long long bin = tile_mini_i64(tile_f32_to_i64(u * bins_f32), i_3);

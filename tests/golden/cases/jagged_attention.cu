@@ -92,7 +92,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             float v_2[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_2[tk_i] = inside ? query_f32 * tile_f16_load(k[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + d_t]) : 0.0f;
+                const float v_8 = query_f32 * tile_f16_load(k[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + d_t]);
+                v_2[tk_i] = inside ? v_8 : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
@@ -140,7 +141,8 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_7[e_i] += inside ? weight_2[tk_i] * tile_f16_load(v[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + e_i]) : 0.0f;
+                    const float v_9 = weight_2[tk_i] * tile_f16_load(v[((start_i32 + (tk0 + tk_i)) * H + th) * 32 + e_i]);
+                    v_7[e_i] += inside ? v_9 : 0.0f;
                 }
             }
             float acc_2[32];
@@ -157,57 +159,69 @@ extern "C" __global__ void __launch_bounds__(128) jagged_attention(const unsigne
         }
         if (tk_full < i_2) {
             const int tk0_2 = tk_full;
-            float v_8[4];
+            float v_10[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_8[tk_i] = inside && tk0_2 + tk_i < i_2 ? query_f32 * (tk0_2 + tk_i < i_2 ? tile_f16_load(k[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + d_t]) : 0.0f) : 0.0f;
+                if (tk0_2 + tk_i >= i_2) break;
+                v_10[tk_i] = tk0_2 + tk_i < i_2 ? tile_f16_load(k[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + d_t]) : 0.0f;
+            }
+            float v_11[4];
+            #pragma unroll
+            for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                if (tk0_2 + tk_i >= i_2) break;
+                v_11[tk_i] = inside && tk0_2 + tk_i < i_2 ? query_f32 * v_10[tk_i] : 0.0f;
             }
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                v_8[tk_i] = tile_sum_lanes_f32(v_8[tk_i], 32, 1);
+                if (tk0_2 + tk_i >= i_2) break;
+                v_11[tk_i] = tile_sum_lanes_f32(v_11[tk_i], 32, 1);
             }
             float score_2[4];
-            float v_9 = __int_as_float((int)0xff800000);
+            float v_12 = __int_as_float((int)0xff800000);
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                const float similarity_2 = v_8[tk_i] * scale;
+                if (tk0_2 + tk_i >= i_2) break;
+                const float similarity_2 = v_11[tk_i] * scale;
                 score_2[tk_i] = tk0_2 + tk_i <= tq ? similarity_2 : __int_as_float((int)0xff800000);
-                v_9 = tile_maxf(v_9, inside && tk0_2 + tk_i < i_2 ? score_2[tk_i] : __int_as_float((int)0xff800000));
+                v_12 = tile_maxf(v_12, inside && tk0_2 + tk_i < i_2 ? score_2[tk_i] : __int_as_float((int)0xff800000));
             }
-            const float top_2 = tile_maxf(highest, v_9);
+            const float top_2 = tile_maxf(highest, v_12);
             const float base_2 = top_2 == __int_as_float((int)0xff800000) ? 0.0f : top_2;
             const float rescale_2 = expf(highest - base_2);
-            const float v_10 = total * rescale_2;
-            float v_11 = 0.0f;
+            const float v_13 = total * rescale_2;
+            float v_14 = 0.0f;
             float weight_4[4];
             #pragma unroll
             for (int tk_i = 0; tk_i < 4; ++tk_i) {
+                if (tk0_2 + tk_i >= i_2) break;
                 const float weight_3 = expf(score_2[tk_i] - base_2);
-                v_11 += inside && tk0_2 + tk_i < i_2 ? weight_3 : 0.0f;
+                v_14 += inside && tk0_2 + tk_i < i_2 ? weight_3 : 0.0f;
                 weight_4[tk_i] = tile_f16_round(weight_3);
             }
-            const float total_3 = v_10 + v_11;
-            float v_12[32];
+            const float total_3 = v_13 + v_14;
+            float v_15[32];
             #pragma unroll
             for (int e_i = 0; e_i < 32; ++e_i) {
-                v_12[e_i] = acc[e_i] * rescale_2;
+                v_15[e_i] = acc[e_i] * rescale_2;
             }
-            float v_13[32];
+            float v_16[32];
             #pragma unroll
             for (int e_i = 0; e_i < 32; ++e_i) {
-                v_13[e_i] = 0.0f;
+                v_16[e_i] = 0.0f;
             }
             #pragma unroll
             for (int e_i = 0; e_i < 32; ++e_i) {
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_13[e_i] += inside && tk0_2 + tk_i < i_2 ? weight_4[tk_i] * (tk0_2 + tk_i < i_2 ? tile_f16_load(v[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + e_i]) : 0.0f) : 0.0f;
+                    if (tk0_2 + tk_i >= i_2) break;
+                    const float v_17 = weight_4[tk_i] * (tk0_2 + tk_i < i_2 ? tile_f16_load(v[((start_i32 + (tk0_2 + tk_i)) * H + th) * 32 + e_i]) : 0.0f);
+                    v_16[e_i] += inside && tk0_2 + tk_i < i_2 ? v_17 : 0.0f;
                 }
             }
             float acc_3[32];
             #pragma unroll
             for (int e_i = 0; e_i < 32; ++e_i) {
-                acc_3[e_i] = v_12[e_i] + v_13[e_i];
+                acc_3[e_i] = v_15[e_i] + v_16[e_i];
             }
             total = total_3;
             #pragma unroll

@@ -11,14 +11,22 @@ static __device__ __forceinline__ long long tile_clampi_i64(long long x, long lo
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
 }
 
+static __device__ __forceinline__ uint4 tile_read_keep_16(const void *p) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+        "ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w) : "l"(p));
+    return q;
+}
+
 static __device__ __forceinline__ float tile_f16_load(unsigned short h) {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
     return f;
 }
 
-static __device__ __forceinline__ void tile_load_f16x8(float *v, const unsigned short *p) {
-    const uint4 q0 = *(const uint4 *)p;
+static __device__ __forceinline__ void tile_load_keep_f16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = tile_read_keep_16(p);
     v[0] = tile_f16_load((unsigned short)q0.x);
     v[1] = tile_f16_load((unsigned short)(q0.x >> 16));
     v[2] = tile_f16_load((unsigned short)q0.y);
@@ -35,9 +43,25 @@ static __device__ __forceinline__ float tile_maxf(float a, float b) {
     return c;
 }
 
-static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
-    #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = 0;
+static __device__ __forceinline__ uint4 tile_read_keep_if_16(const void *p, const bool inside) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+        ".reg .pred r; setp.ne.s32 r, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; \n"
+        "@r ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=&r"(q.x), "=&r"(q.y), "=&r"(q.z), "=&r"(q.w) : "l"(p), "r"((int)inside));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_keep_if_f16x8(float *v, const unsigned short *p, const bool inside) {
+    const uint4 q0 = tile_read_keep_if_16(p, inside);
+    v[0] = tile_f16_load((unsigned short)q0.x);
+    v[1] = tile_f16_load((unsigned short)(q0.x >> 16));
+    v[2] = tile_f16_load((unsigned short)q0.y);
+    v[3] = tile_f16_load((unsigned short)(q0.y >> 16));
+    v[4] = tile_f16_load((unsigned short)q0.z);
+    v[5] = tile_f16_load((unsigned short)(q0.z >> 16));
+    v[6] = tile_f16_load((unsigned short)q0.w);
+    v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
 }
 
 static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int count, const int step) {
@@ -116,11 +140,32 @@ static __device__ __forceinline__ void tile_store_once_f16x8(unsigned short *p, 
     tile_write_once_16(p, make_uint4((unsigned)tile_f16_store(v[0]) | (unsigned)tile_f16_store(v[1]) << 16, (unsigned)tile_f16_store(v[2]) | (unsigned)tile_f16_store(v[3]) << 16, (unsigned)tile_f16_store(v[4]) | (unsigned)tile_f16_store(v[5]) << 16, (unsigned)tile_f16_store(v[6]) | (unsigned)tile_f16_store(v[7]) << 16));
 }
 
+static __device__ __forceinline__ uint4 tile_read_once_if_16(const void *p, const bool inside) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        ".reg .pred r; setp.ne.s32 r, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; \n"
+        "@r ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=&r"(q.x), "=&r"(q.y), "=&r"(q.z), "=&r"(q.w) : "l"(p), "r"((int)inside));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_once_if_f16x8(float *v, const unsigned short *p, const bool inside) {
+    const uint4 q0 = tile_read_once_if_16(p, inside);
+    v[0] = tile_f16_load((unsigned short)q0.x);
+    v[1] = tile_f16_load((unsigned short)(q0.x >> 16));
+    v[2] = tile_f16_load((unsigned short)q0.y);
+    v[3] = tile_f16_load((unsigned short)(q0.y >> 16));
+    v[4] = tile_f16_load((unsigned short)q0.z);
+    v[5] = tile_f16_load((unsigned short)(q0.z >> 16));
+    v[6] = tile_f16_load((unsigned short)q0.w);
+    v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
+}
+
 // launch: B blocks of 1024 threads
 extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsigned short *__restrict__ x, const long long *__restrict__ offsets, unsigned short *__restrict__ out, float eps) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
-    __shared__ __align__(16) unsigned char tile_shared[128];
+    __shared__ __align__(16) unsigned char tile_shared[256];
     const int tk_t = warp * 2 + (lane >> 4 & 1);
     const int tm_t = (lane & 15) * 8;
     const int tb = (int)blockIdx.x;
@@ -149,12 +194,12 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_f16x8(v, x + (start_i32 + (tk + tk_i * 64)) * 128 + tm_t);
+            tile_load_keep_f16x8(v, x + (start_i32 + (tk + tk_i * 64)) * 128 + tm_t);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_2[tk_i][tm_i] = v[tm_i];
                 v_3 += v_2[tk_i][tm_i];
-                v_4 += 1.0f;
+                if (tk_i == 0 && tm_i == 0) v_4 += 32.0f;
             }
         }
         const float v_5 = v_3 / tile_maxf(v_4, 1.0f);
@@ -180,19 +225,23 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
+        float v_14[4][8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
+            tile_load_keep_if_f16x8(v_14[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t, tk_2 + tk_i * 64 < length_i32);
+        }
         float v_15[4][8];
         float v_16 = 0.0f;
         float v_17 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_14[8];
-            if (tk_2 + tk_i * 64 < length_i32) tile_load_f16x8(v_14, x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t);
-            else tile_clear_f32x8(v_14);
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_15[tk_i][tm_i] = v_14[tm_i];
+                v_15[tk_i][tm_i] = v_14[tk_i][tm_i];
                 v_16 += v_15[tk_i][tm_i];
-                v_17 += tk_2 + tk_i * 64 < length_i32 ? 1.0f : 0.0f;
+                if (tm_i == 0) v_17 += tk_2 + tk_i * 64 < length_i32 ? 8.0f : 0.0f;
             }
         }
         const float v_18 = v_16 / tile_maxf(v_17, 1.0f);
@@ -204,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         float v_25 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 const float v_24 = v_15[tk_i][tm_i] - v_18;
@@ -221,10 +271,12 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     const bool inside = points > 0.0f;
     points_2 = tile_sum_lanes_f32(points_2, 2, 16);
     points_2 = tile_sum_lanes_f32(points_2, 16, 1);
-    tile_sum_many_f32(&points_2, 1, tile_shared, 32, 1, 1, 1);
     total_2 = tile_sum_lanes_f32(total_2, 2, 16);
     total_2 = tile_sum_lanes_f32(total_2, 16, 1);
-    tile_sum_many_f32(&total_2, 1, tile_shared, 32, 1, 1, 1);
+    float joined[2] = {points_2, total_2};
+    tile_sum_many_f32(&joined[0], 2, tile_shared, 32, 1, 1, 1);
+    points_2 = joined[0];
+    total_2 = joined[1];
     // 26: let mean = total / count;
     // 28: var squares: accum(T)[tb] = 0;
     // 29: for tk in jagged_tile(length) {
@@ -268,11 +320,12 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         float v_34[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_4 + tk_i * 64 < length_i32) tile_load_once_f16x8(v_34[tk_i], x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t);
-            else tile_clear_f32x8(v_34[tk_i]);
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
+            tile_load_once_if_f16x8(v_34[tk_i], x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, tk_4 + tk_i * 64 < length_i32);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
             float v_35[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {

@@ -11,8 +11,16 @@ static __device__ __forceinline__ long long tile_clampi_i64(long long x, long lo
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
 }
 
-static __device__ __forceinline__ void tile_load_bf16x8(float *v, const unsigned short *p) {
-    const uint4 q0 = *(const uint4 *)p;
+static __device__ __forceinline__ uint4 tile_read_keep_16(const void *p) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+        "ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w) : "l"(p));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_keep_bf16x8(float *v, const unsigned short *p) {
+    const uint4 q0 = tile_read_keep_16(p);
     v[0] = __uint_as_float(q0.x << 16);
     v[1] = __uint_as_float(q0.x & 0xffff0000u);
     v[2] = __uint_as_float(q0.y << 16);
@@ -29,9 +37,25 @@ static __device__ __forceinline__ float tile_maxf(float a, float b) {
     return c;
 }
 
-static __device__ __forceinline__ void tile_clear_f32x8(float *v) {
-    #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = 0;
+static __device__ __forceinline__ uint4 tile_read_keep_if_16(const void *p, const bool inside) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+        ".reg .pred r; setp.ne.s32 r, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; \n"
+        "@r ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=&r"(q.x), "=&r"(q.y), "=&r"(q.z), "=&r"(q.w) : "l"(p), "r"((int)inside));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_keep_if_bf16x8(float *v, const unsigned short *p, const bool inside) {
+    const uint4 q0 = tile_read_keep_if_16(p, inside);
+    v[0] = __uint_as_float(q0.x << 16);
+    v[1] = __uint_as_float(q0.x & 0xffff0000u);
+    v[2] = __uint_as_float(q0.y << 16);
+    v[3] = __uint_as_float(q0.y & 0xffff0000u);
+    v[4] = __uint_as_float(q0.z << 16);
+    v[5] = __uint_as_float(q0.z & 0xffff0000u);
+    v[6] = __uint_as_float(q0.w << 16);
+    v[7] = __uint_as_float(q0.w & 0xffff0000u);
 }
 
 static __device__ __forceinline__ float tile_max_lanes_f32(float v, const int count, const int step) {
@@ -118,12 +142,6 @@ static __device__ __forceinline__ void tile_load_once_bf16x8(float *v, const uns
     v[7] = __uint_as_float(q0.w & 0xffff0000u);
 }
 
-static __device__ __forceinline__ float tile_exp_rough(float x) {
-    float power;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
-    return power;
-}
-
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
     return __uint_as_float(u);
 }
@@ -150,6 +168,27 @@ static __device__ __forceinline__ void tile_write_once_16(void *p, uint4 q) {
 
 static __device__ __forceinline__ void tile_store_once_bf16x8(unsigned short *p, const float *v) {
     tile_write_once_16(p, make_uint4((unsigned)tile_bf16_store(v[0]) | (unsigned)tile_bf16_store(v[1]) << 16, (unsigned)tile_bf16_store(v[2]) | (unsigned)tile_bf16_store(v[3]) << 16, (unsigned)tile_bf16_store(v[4]) | (unsigned)tile_bf16_store(v[5]) << 16, (unsigned)tile_bf16_store(v[6]) | (unsigned)tile_bf16_store(v[7]) << 16));
+}
+
+static __device__ __forceinline__ uint4 tile_read_once_if_16(const void *p, const bool inside) {
+    uint4 q;
+    asm("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        ".reg .pred r; setp.ne.s32 r, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; \n"
+        "@r ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], policy; }"
+        : "=&r"(q.x), "=&r"(q.y), "=&r"(q.z), "=&r"(q.w) : "l"(p), "r"((int)inside));
+    return q;
+}
+
+static __device__ __forceinline__ void tile_load_once_if_bf16x8(float *v, const unsigned short *p, const bool inside) {
+    const uint4 q0 = tile_read_once_if_16(p, inside);
+    v[0] = __uint_as_float(q0.x << 16);
+    v[1] = __uint_as_float(q0.x & 0xffff0000u);
+    v[2] = __uint_as_float(q0.y << 16);
+    v[3] = __uint_as_float(q0.y & 0xffff0000u);
+    v[4] = __uint_as_float(q0.z << 16);
+    v[5] = __uint_as_float(q0.z & 0xffff0000u);
+    v[6] = __uint_as_float(q0.w << 16);
+    v[7] = __uint_as_float(q0.w & 0xffff0000u);
 }
 
 // launch: 1 * B blocks of 1024 threads
@@ -194,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             float v[8];
-            tile_load_bf16x8(v, x + (start + (tk + tk_i * 64)) * 128 + tm);
+            tile_load_keep_bf16x8(v, x + (start + (tk + tk_i * 64)) * 128 + tm);
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_f32[tk_i][tm_i] = v[tm_i];
@@ -241,6 +280,12 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
+        float v_5[4][8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
+            tile_load_keep_if_bf16x8(v_5[tk_i], x + (start + (tk_2 + tk_i * 64)) * 128 + tm, tk_2 + tk_i * 64 < length_i32);
+        }
         float v_f32_2[4][8];
         float v_6[8];
         #pragma unroll
@@ -249,12 +294,10 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_5[8];
-            if (tk_2 + tk_i * 64 < length_i32) tile_load_bf16x8(v_5, x + (start + (tk_2 + tk_i * 64)) * 128 + tm);
-            else tile_clear_f32x8(v_5);
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_f32_2[tk_i][tm_i] = v_5[tm_i];
+                v_f32_2[tk_i][tm_i] = v_5[tk_i][tm_i];
                 v_6[tm_i] = tile_maxf(v_6[tm_i], tk_2 + tk_i * 64 < length_i32 ? v_f32_2[tk_i][tm_i] : __int_as_float((int)0xff800000));
             }
         }
@@ -274,9 +317,11 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_8[tm_i] += tk_2 + tk_i * 64 < length_i32 ? expf(v_f32_2[tk_i][tm_i] - base_2[tm_i]) : 0.0f;
+                const float v_9 = expf(v_f32_2[tk_i][tm_i] - base_2[tm_i]);
+                v_8[tm_i] += tk_2 + tk_i * 64 < length_i32 ? v_9 : 0.0f;
             }
         }
         float total_3[8];
@@ -318,41 +363,57 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_softmax(const unsigned
     tile_sum_many_f32(&total_4[0], 8, tile_shared, 32, 1, 16, 1);
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
+    float v_10[8];
+    float v_11[8];
+    float v_12[8];
+    #pragma unroll
+    for (int tm_i = 0; tm_i < 8; ++tm_i) {
+        v_10[tm_i] = fabsf(total_4[tm_i]) < 1.1754943508222875e-38f ? 16777216.0f : 1.0f;
+        v_11[tm_i] = total_4[tm_i] * v_10[tm_i];
+        v_12[tm_i] = 1.0f / v_11[tm_i];
+    }
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         const int tk_3 = tk0_3 + tk_t;
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
-        float v_9[4][8];
+        float v_13[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_bf16x8(v_9[tk_i], x + (start + (tk_3 + tk_i * 64)) * 128 + tm);
+            tile_load_once_bf16x8(v_13[tk_i], x + (start + (tk_3 + tk_i * 64)) * 128 + tm);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_10[8];
+            float v_17[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_10[tm_i] = tile_bf16_round(tile_exp_rough(v_9[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                const float v_14 = expf(v_13[tk_i][tm_i] - highest_2[tm_i]);
+                const float v_15 = v_14 * v_12[tm_i];
+                const float v_16 = fmaf(fmaf(-v_15, v_11[tm_i], v_14), v_12[tm_i], v_15);
+                v_17[tm_i] = tile_bf16_round((fabsf(v_16) > 0.0f ? v_16 : v_15) * v_10[tm_i]);
             }
-            tile_store_once_bf16x8(out + (start + (tk_3 + tk_i * 64)) * 128 + tm, v_10);
+            tile_store_once_bf16x8(out + (start + (tk_3 + tk_i * 64)) * 128 + tm, v_17);
         }
     }
     if (tk_full < length_i32) {
         const int tk0_4 = tk_full;
         const int tk_4 = tk0_4 + tk_t;
-        float v_11[4][8];
+        float v_18[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk_4 + tk_i * 64 < length_i32) tile_load_once_bf16x8(v_11[tk_i], x + (start + (tk_4 + tk_i * 64)) * 128 + tm);
-            else tile_clear_f32x8(v_11[tk_i]);
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
+            tile_load_once_if_bf16x8(v_18[tk_i], x + (start + (tk_4 + tk_i * 64)) * 128 + tm, tk_4 + tk_i * 64 < length_i32);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_12[8];
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
+            float v_22[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_12[tm_i] = tile_bf16_round(tile_exp_rough(v_11[tk_i][tm_i] - highest_2[tm_i]) / total_4[tm_i]);
+                const float v_19 = expf(v_18[tk_i][tm_i] - highest_2[tm_i]);
+                const float v_20 = v_19 * v_12[tm_i];
+                const float v_21 = fmaf(fmaf(-v_20, v_11[tm_i], v_19), v_12[tm_i], v_20);
+                v_22[tm_i] = tile_bf16_round((fabsf(v_21) > 0.0f ? v_21 : v_20) * v_10[tm_i]);
             }
-            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_bf16x8(out + (start + (tk_4 + tk_i * 64)) * 128 + tm, v_12);
+            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_bf16x8(out + (start + (tk_4 + tk_i * 64)) * 128 + tm, v_22);
         }
     }
 }

@@ -170,7 +170,8 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
             #pragma unroll
             for (int m_i = 0; m_i < 4; ++m_i) {
-                v_4[m_i] += inside[m_i] ? inside_2[m_i] ? 0.0f : expf(v[tk_i][m_i] - next[m_i]) : 0.0f;
+                const float v_5 = inside_2[m_i] ? 0.0f : expf(v[tk_i][m_i] - next[m_i]);
+                v_4[m_i] += inside[m_i] ? v_5 : 0.0f;
             }
         }
         #pragma unroll
@@ -195,57 +196,64 @@ extern "C" __global__ void __launch_bounds__(512) lse_columns(const float *__res
     if (tk_full < i) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        float v_5[8][4];
-        float v_6[4];
-        #pragma unroll
-        for (int m_i = 0; m_i < 4; ++m_i) {
-            v_6[m_i] = __int_as_float((int)0xff800000);
-        }
+        float v_6[8][4];
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
-            if (tk_2 + tk_i * 64 < i && inside[0]) tile_load_f32x4(v_5[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 24 + m_t);
-            else tile_clear_f32x4(v_5[tk_i]);
-            #pragma unroll
-            for (int m_i = 0; m_i < 4; ++m_i) {
-                v_6[m_i] = tile_maxf(v_6[m_i], tk_2 + tk_i * 64 < i && inside[m_i] ? v_5[tk_i][m_i] : __int_as_float((int)0xff800000));
-            }
+            if (tk0_2 + tk_i * 64 >= i) break;
+            if (tk_2 + tk_i * 64 < i && inside[0]) tile_load_f32x4(v_6[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 24 + m_t);
+            else tile_clear_f32x4(v_6[tk_i]);
         }
-        #pragma unroll
-        for (int m_i = 0; m_i < 4; ++m_i) {
-            v_6[m_i] = tile_max_lanes_f32(v_6[m_i], 4, 8);
-        }
-        tile_max_many_f32(&v_6[0], 4, tile_shared, 16, 1, 8, 1);
-        float next_2[4];
-        bool inside_3[4];
         float v_7[4];
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {
-            next_2[m_i] = tile_maxf(top[m_i], v_6[m_i]);
-            inside_3[m_i] = next_2[m_i] == __int_as_float((int)0xff800000);
-            const float scale_2 = inside_3[m_i] ? 0.0f : expf(top[m_i] - next_2[m_i]);
-            v_7[m_i] = total[m_i] * scale_2;
-        }
-        float v_8[4];
-        #pragma unroll
-        for (int m_i = 0; m_i < 4; ++m_i) {
-            v_8[m_i] = 0.0f;
+            v_7[m_i] = __int_as_float((int)0xff800000);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= i) break;
             #pragma unroll
             for (int m_i = 0; m_i < 4; ++m_i) {
-                v_8[m_i] += tk_2 + tk_i * 64 < i && inside[m_i] ? inside_3[m_i] ? 0.0f : expf(v_5[tk_i][m_i] - next_2[m_i]) : 0.0f;
+                v_7[m_i] = tile_maxf(v_7[m_i], tk_2 + tk_i * 64 < i && inside[m_i] ? v_6[tk_i][m_i] : __int_as_float((int)0xff800000));
             }
         }
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {
-            v_8[m_i] = tile_sum_lanes_f32(v_8[m_i], 4, 8);
+            v_7[m_i] = tile_max_lanes_f32(v_7[m_i], 4, 8);
         }
-        tile_sum_many_f32(&v_8[0], 4, tile_shared, 16, 1, 8, 1);
+        tile_max_many_f32(&v_7[0], 4, tile_shared, 16, 1, 8, 1);
+        float next_2[4];
+        bool inside_3[4];
+        float v_8[4];
+        #pragma unroll
+        for (int m_i = 0; m_i < 4; ++m_i) {
+            next_2[m_i] = tile_maxf(top[m_i], v_7[m_i]);
+            inside_3[m_i] = next_2[m_i] == __int_as_float((int)0xff800000);
+            const float scale_2 = inside_3[m_i] ? 0.0f : expf(top[m_i] - next_2[m_i]);
+            v_8[m_i] = total[m_i] * scale_2;
+        }
+        float v_9[4];
+        #pragma unroll
+        for (int m_i = 0; m_i < 4; ++m_i) {
+            v_9[m_i] = 0.0f;
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 8; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= i) break;
+            #pragma unroll
+            for (int m_i = 0; m_i < 4; ++m_i) {
+                const float v_10 = inside_3[m_i] ? 0.0f : expf(v_6[tk_i][m_i] - next_2[m_i]);
+                v_9[m_i] += tk_2 + tk_i * 64 < i && inside[m_i] ? v_10 : 0.0f;
+            }
+        }
+        #pragma unroll
+        for (int m_i = 0; m_i < 4; ++m_i) {
+            v_9[m_i] = tile_sum_lanes_f32(v_9[m_i], 4, 8);
+        }
+        tile_sum_many_f32(&v_9[0], 4, tile_shared, 16, 1, 8, 1);
         float total_3[4];
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {
-            total_3[m_i] = v_7[m_i] + v_8[m_i];
+            total_3[m_i] = v_8[m_i] + v_9[m_i];
         }
         #pragma unroll
         for (int m_i = 0; m_i < 4; ++m_i) {
