@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ahead of time: from a list of shapes to a heuristic file.
 //   aot_tree.c    which configs, and the tree that chooses among them, from measured times
+//   aot_points.c  points around the shapes that were measured
 //   aot_shapes.c  the list of shapes        aot_folder.c  what phases leave for each other
 //   aot_job.h     the phases
 // Private to runtime/.
@@ -21,17 +22,37 @@ struct aot_data {
     const double *slowdown;  // [shape * config_count + config]: time over that of the shape's best; INFINITY: none
     const double *features;  // [shape * feature_count + feature]
     const bool *held_out;    // by shape: not learnt from; NULL: none is
+    // Shapes around the measured ones, that nobody measured: 0: none.
+    int around_count;
+    const double *around;  // [point * feature_count + feature]
+    const int *around_of;  // by point: the measured shape
 };
 
 // How bad choices are: the worst slowdown, and the sum of the logarithms of all.
 struct aot_cost {
     double worst, sum;
     int count;
-    double nearby;  // while a tree grows: what other shapes, by how near they are, would have of it
+    // While a tree grows: what slowdowns are above the threshold, the sum of logarithms; the same sum as above, of
+    // points between shapes.
+    double excess, nearby;
 };
 double aot_geomean(const struct aot_cost *cost);
 // Of one config for each shape; `learnt`: those that aren't held out, else those that are.
 struct aot_cost aot_cost_of(const struct aot_data *data, const int *choices, bool learnt);
+
+// What may be chosen for a shape, at least 1; what can't be had is a million times slower.
+double aot_slowdown(const struct aot_data *data, int shape, int config);
+
+// The shapes that a tree is grown from, and points around them (aot_points.c).
+struct aot_points {
+    int real, count;  // the first are shapes
+    int feature_count, config_count;
+    double *features;  // [point * feature_count + feature]
+    double *logs;      // [point * config_count + config]: of slowdowns
+    double weight;     // of each that is no shape
+};
+bool aot_points_make(const struct aot_data *data, const bool *used, struct aot_points *points);  // false: no memory
+void aot_points_free(struct aot_points *points);
 
 struct aot_tree {
     int node_count, leaf_count;
@@ -40,6 +61,8 @@ struct aot_tree {
 // The fewest configs, found one by one, with which the goal is within the threshold (1.1: at most 10% slower), at most
 // `most`: indices in `chosen`, which has room for `most`. Returns how many; 0 if there is no shape to learn from.
 int aot_choose_configs(const struct aot_data *data, enum aot_goal goal, double threshold, int most, int *chosen);
+// What it costs if each shape that is learnt from gets the best of these: no tree over them does better.
+struct aot_cost aot_cover(const struct aot_data *data, const int *chosen, int count);
 // A tree over these configs that keeps slowdowns small, not mislabelled shapes few. Its number of leaves is found by
 // cross-validation, but is enough for the threshold.
 void aot_grow(const struct aot_data *data, enum aot_goal goal, double threshold, const int *chosen, int chosen_count,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/aot_job.h"
+#include "runtime/tune_job.h"
 
 // ---------------------------------------------------------------------------------------- features
 
@@ -82,6 +83,83 @@ static void list_programs(struct aot_job *job, struct heuristic *heuristic) {
 
 // ---------------------------------------------------------------------------------------- times
 
+enum { AROUND = 24, AROUND_MOST = 10000 };  // points around each shape; of all
+
+// What rows are packed of: the dimension of their total, and that of their count.
+struct packing {
+    int total, rows;
+};
+
+static int find_packings(struct aot_job *job, struct packing *packings) {
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    struct rows_uses rows = rows_find(job->arena, kernel);
+    int count = 0;
+    for (int i = 0; i < rows.count; i++) {
+        const struct rows_use *use = &rows.items[i];
+        if (use->target_param < 0)
+            continue;
+        struct linear all = linear_of(kernel->params[use->target_param].extents[use->target_position]);
+        struct linear own = linear_of(kernel->params[use->param].extents[0]);
+        if (all.ok && own.ok && all.dim >= 0 && own.dim >= 0 && all.dim != own.dim)
+            packings[count++] = (struct packing){all.dim, own.dim};
+    }
+    return count;
+}
+
+// A factor from a half to two, and more seldom up to three times that.
+static double draw_factor(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return exp2(3 * ((double)(*seed >> 33) / 2147483648.0) - 1.5);
+}
+
+static int64_t scale(int64_t extent, double factor) {
+    return extent > 0 ? (int64_t)fmax(1, round((double)extent * factor)) : extent;
+}
+
+// A shape like a measured one: other extents, other mean lengths, rows more or less skewed.
+static int64_t vary(const struct aot_shape *shape, int packing_count, const struct packing *packings, uint64_t *seed,
+                    int64_t *dims) {
+    int64_t longest = shape->longest;
+    for (int d = 0; d < shape->kernel->dim_count; d++)
+        dims[d] = scale(shape->dims[d], draw_factor(seed));
+    for (int i = 0; i < packing_count; i++) {
+        const struct packing *packing = &packings[i];
+        int64_t rows = shape->dims[packing->rows], total = shape->dims[packing->total];
+        double mean = rows > 0 ? (double)total / (double)rows * draw_factor(seed) : 0, skew = draw_factor(seed);
+        dims[packing->total] = (int64_t)round(mean * (double)dims[packing->rows]);
+        if (i > 0 || longest < 0 || total <= 0)
+            continue;
+        double before = (double)longest * (double)rows / (double)total;
+        double after = mean * (before > 1 ? fmax(1, before * skew) : 1);
+        longest = (int64_t)fmin(ceil(after), (double)dims[packing->total]);
+    }
+    return longest;
+}
+
+static void add_around(struct aot_job *job, const struct heuristic *heuristic, struct aot_data *data) {
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    int limit = data->shape_count * AROUND, features = data->feature_count, dim_count = kernel->dim_count;
+    struct packing *packings = ARENA_ARRAY(job->arena, struct packing, kernel->param_count + 1);
+    int packing_count = find_packings(job, packings);
+    double *values = ARENA_ARRAY(job->arena, double, limit *features + 1);
+    int *of = ARENA_ARRAY(job->arena, int, limit + 1);
+    int64_t *dims = ARENA_ARRAY(job->arena, int64_t, dim_count + 1);
+    uint64_t seed = 1;
+    for (int i = 0; i < data->shape_count && limit <= AROUND_MOST; i++) {
+        const struct aot_shape *shape = aot_shape_at(job, i);
+        for (int k = 0; k < AROUND && !data->held_out[i]; k++) {
+            int64_t longest = vary(shape, packing_count, packings, &seed, dims);
+            const struct heuristic_shape asked = {dims, longest};
+            for (int f = 0; f < features; f++)
+                values[data->around_count * features + f] =
+                    heuristic_feature_value(shape->kernel, &heuristic->features[f], &asked);
+            of[data->around_count++] = i;
+        }
+    }
+    data->around = values;
+    data->around_of = of;
+}
+
 // Slowdowns of what may be chosen; the others are as if they couldn't be had.
 static struct aot_data make_data(struct aot_job *job, const struct heuristic *heuristic) {
     int shapes = job->shapes.count, configs = job->list.count, features = heuristic->feature_count;
@@ -99,7 +177,9 @@ static struct aot_data make_data(struct aot_job *job, const struct heuristic *he
         for (int f = 0; f < features; f++)
             values[i * features + f] = heuristic_feature_value(shape->kernel, &heuristic->features[f], &asked);
     }
-    return (struct aot_data){shapes, configs, features, slowdown, values, held_out};
+    struct aot_data data = {shapes, configs, features, slowdown, values, held_out, 0, NULL, NULL};
+    add_around(job, heuristic, &data);
+    return data;
 }
 
 // ---------------------------------------------------------------------------------------- the file
@@ -140,6 +220,14 @@ const char *aot_heuristic_path(const struct aot_job *job) {
                         heuristic_file_name(job->arena, source, aot_shape_at(job, 0)->kernel->name, job->target));
 }
 
+// How much of what the tree costs is for want of configs: the rest is for want of answers, or of features.
+static void print_limits(struct aot_job *job, const struct aot_data *data, const int *chosen, int count) {
+    struct aot_cost cover = aot_cover(data, chosen, count);
+    text_printf(job->summary, "%d configs to choose from; with the best of them for each shape the worst is ", count);
+    tune_print_fixed(job->summary, cover.worst, 3, 0);
+    text_add(job->summary, "\n");
+}
+
 struct status aot_build(struct aot_job *job) {
     struct heuristic heuristic = {.kernel = aot_shape_at(job, 0)->kernel->name, .target = job->target};
     struct aot_tree tree;
@@ -159,6 +247,7 @@ struct status aot_build(struct aot_job *job) {
     const char *path = aot_heuristic_path(job);
     status = file_save(job->arena, path, text.data, text.length);
     text_free(&text);
+    print_limits(job, &data, chosen, count);
     text_printf(job->summary, "%s: %d of %d configs, %d answers\n", path, heuristic.config_count, job->list.count,
                 tree.leaf_count);
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ahead of time, on made-up times: which configs are chosen, and what the tree makes of them. The right answers are
 // known.
+#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/aot.h"
@@ -161,6 +162,52 @@ static void at_most_fifteen(struct unit *unit) {
     CHECK(unit, tree.leaf_count <= HEURISTIC_LEAVES && tree.node_count == 2 * tree.leaf_count - 1);
 }
 
+// Either feature tells the shapes apart. Around them the first one varies, and the second doesn't.
+static void shapes_around(struct unit *unit) {
+    static const int chosen[] = {0, 1}, of[] = {0, 0, 1, 1};
+    static const double around[] = {90, 2, 6, 2, 11, 50, 150, 50};
+    struct made made;
+    struct aot_tree tree;
+    make(&made, 2, 2);
+    for (int i = 0; i < 2; i++) {
+        made.features[i * FEATURES] = i ? 40 : 20;
+        made.features[i * FEATURES + 1] = i ? 50 : 2;
+        made.slowdown[2 * i + i] = 1;
+        made.slowdown[2 * i + !i] = 5;
+    }
+    made.data.around_count = 4;
+    made.data.around = around;
+    made.data.around_of = of;
+    aot_grow(&made.data, GOAL_MAX, 1.1, chosen, 2, &tree);
+    CHECK_NUMBER(unit, tree.leaf_count, 2);
+    CHECK_NUMBER(unit, tree.nodes[0].feature, 1);
+}
+
+// A point is like the shapes that it is near; a shape that isn't used has no say, and no points.
+static void points(struct unit *unit) {
+    static const int of[] = {0, 1, 2};
+    static const double around[] = {10.5, 1, 990, 1, 10, 1};
+    static const bool used[] = {true, true, false};
+    struct made made;
+    struct aot_points made_points;
+    make(&made, 3, 1);
+    for (int i = 0; i < 3; i++) {
+        made.features[i * FEATURES] = i == 1 ? 1000 : 10;
+        made.features[i * FEATURES + 1] = 1;
+        made.slowdown[i] = i == 0 ? 1 : i == 1 ? 8 : 100;
+    }
+    made.data.around_count = 3;
+    made.data.around = around;
+    made.data.around_of = of;
+    CHECK(unit, aot_points_make(&made.data, used, &made_points));
+    CHECK_NUMBER(unit, made_points.real, 2);
+    CHECK_NUMBER(unit, made_points.count, 4);
+    CHECK(unit, made_points.logs[0] == 0 && fabs(exp(made_points.logs[1]) - 8) < 1e-9);
+    CHECK(unit, exp(made_points.logs[2]) < 1.01 && exp(made_points.logs[3]) > 7.9);
+    CHECK(unit, made_points.weight == 1);
+    aot_points_free(&made_points);
+}
+
 int main(void) {
     static const struct unit_test tests[] = {
         {"one question", one_question},
@@ -170,6 +217,8 @@ int main(void) {
         {"what can't be had", what_cannot_be_had},
         {"held-out shapes", held_out},
         {"at most fifteen answers", at_most_fifteen},
+        {"shapes around", shapes_around},
+        {"points are like what they are near", points},
     };
     return unit_run(tests, (int)(sizeof tests / sizeof *tests));
 }
