@@ -12,6 +12,7 @@
 #include "runtime/aot_job.h"
 #include "runtime/config_cache.h"
 #include "runtime/cuda.h"
+#include "runtime/given.h"
 
 enum { CONFIGS_DEFAULT = 10, CONFIGS_MOST = HEURISTIC_CONFIGS };
 static const double threshold_default = 1.1;
@@ -151,10 +152,15 @@ static struct status steps(struct aot_job *job, struct diagnostics *diagnostics)
 
 tilec_result tilec_aot(tilec_program *program, const struct tilec_aot_options *options, tilec_report *report,
                        tilec_text *summary) {
+    if (summary) *summary = (tilec_text){0};
+    WANT(report, program, options, summary);
+    WANT_AS(report, "shapes", options->shapes);
+    if (!options->list) WANT_AS(report, "folder", options->folder);
+    tilec_result given = given_run(report, __func__, &options->tune.run);
+    if (given != TILEC_OK) return given;
     struct diagnostics diagnostics;
     struct arena *arena = arena_new();
     struct text text = {0};
-    *summary = (tilec_text){0};
     if (!arena)
         return report_failed(report, "internal.memory", NULL, "out of memory");
     struct aot_job job = {.arena = arena, .program = program, .options = options, .report = report, .summary = &text};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/bundle.h"
+#include "runtime/given.h"
 
 static bool is_identifier(const char *name)
 {
@@ -81,10 +82,14 @@ static struct status make(struct bundle *bundle, const struct tilec_bundle_optio
 tilec_result tilec_bundle(tilec_kernel *kernel, const struct tilec_bundle_options *options, tilec_report *report, tilec_text *header,
                           tilec_text *source)
 {
+    if (header) *header = (tilec_text){0};
+    if (source) *source = (tilec_text){0};
+    WANT(report, kernel, options, header, source);
+    tilec_result given = GIVEN_LISTS(report, {"architectures", options->architecture_count, options->architectures, false});
+    if (given != TILEC_OK) return given;
     struct text texts[2] = {{0}, {0}};
     struct cache_session session;
     struct arena *arena = arena_new();
-    *header = *source = (tilec_text){0};
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     struct bundle bundle = {.arena = arena, .kernel = kernel->ir, .name = options->name ? options->name : kernel->ir->name, .session = &session};
     struct status status = cache_session_begin(arena, &options->cache, &session);

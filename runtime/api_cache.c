@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "runtime/config_cache.h"
+#include "runtime/given.h"
 #include "runtime/remote.h"
 #include "runtime/runtime.h"
 
@@ -54,8 +55,9 @@ static struct cache open_place(tilec_cache *cache, enum cache_place place, const
 
 tilec_result tilec_cache_open(const struct tilec_cache_options *options, tilec_report *report, tilec_cache **done)
 {
+    if (done) *done = NULL;
+    WANT_AS(report, "cache", done);
     struct arena *arena = arena_new();
-    *done = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_cache *cache = ARENA_NEW(arena, tilec_cache);
     cache->arena = arena;
@@ -84,27 +86,32 @@ void tilec_cache_free(tilec_cache *cache)
 
 const char *tilec_cache_path(const tilec_cache *cache)
 {
+    if (!cache) return NULL;
     return cache->session.settings.folder ? cache->session.settings.folder : "";
 }
 
 const char *tilec_cache_remote(const tilec_cache *cache)
 {
+    if (!cache) return NULL;
     return cache->session.settings.remote ? cache->session.settings.remote->shown : "";
 }
 
 const char *tilec_cache_remote_trouble(tilec_cache *cache)
 {
+    if (!cache) return NULL;
     const struct remote_address *address = cache->session.settings.remote;
     return address ? remote_trouble(cache->arena, address) : NULL;
 }
 
 int tilec_cache_count(const tilec_cache *cache)
 {
+    if (!cache) return 0;
     return cache->count;
 }
 
 struct tilec_cache_entry tilec_cache_entry(const tilec_cache *cache, int index)
 {
+    if (!cache) return (struct tilec_cache_entry){0};
     if (index < 0 || index >= cache->count) return (struct tilec_cache_entry){0};
     const struct config_entry *entry = &cache->entries[index];
     const char *const *fields = entry->key.fields;
@@ -117,12 +124,14 @@ struct tilec_cache_entry tilec_cache_entry(const tilec_cache *cache, int index)
 
 int tilec_cache_binaries(const tilec_cache *cache, int64_t *bytes)
 {
-    *bytes = cache->binary_bytes;
+    if (!cache) return 0;
+    if (bytes) *bytes = cache->binary_bytes;
     return cache->binaries;
 }
 
 tilec_result tilec_cache_find(const tilec_cache *cache, const char *key, tilec_report *report, int *index)
 {
+    WANT(report, cache, key, index);
     int found = 0;
     for (int i = 0; i < cache->count; i++) {
         if (!*key || strncmp(cache->entries[i].key.hash.hex, key, strlen(key)) != 0) continue;
@@ -138,6 +147,7 @@ tilec_result tilec_cache_find(const tilec_cache *cache, const char *key, tilec_r
 
 tilec_text tilec_cache_entry_json(const tilec_cache *cache, int index)
 {
+    if (!cache) return text_take(&(struct text){0});
     struct text out = {0};
     if (index >= 0 && index < cache->count) config_entry_print(&out, &cache->entries[index]);
     return text_take(&out);
@@ -145,6 +155,7 @@ tilec_text tilec_cache_entry_json(const tilec_cache *cache, int index)
 
 tilec_text tilec_cache_json(const tilec_cache *cache)
 {
+    if (!cache) return text_take(&(struct text){0});
     struct text out = {0};
     text_add(&out, "{\"path\": ");
     json_string(&out, tilec_cache_path(cache));
@@ -166,8 +177,9 @@ tilec_text tilec_cache_json(const tilec_cache *cache)
 
 tilec_result tilec_cache_clear(tilec_cache *cache, int index, tilec_report *report, int *removed)
 {
+    if (removed) *removed = 0;
+    WANT(report, cache, removed);
     int configs, objects = 0;
-    *removed = 0;
     if (index >= 0 && index >= cache->count) return report_failed(report, "usage.key", NULL, "there is no entry %d", index);
     if (index >= 0) configs = cache_remove(&cache->configs, &cache->entries[index].key.hash);
     else configs = cache_clear(&cache->configs), objects = cache_clear(&cache->objects);

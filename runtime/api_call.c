@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/call.h"
+#include "runtime/given.h"
 
 // ---------------------------------------------------------------------------------------------- types
 
@@ -12,7 +13,7 @@ _Static_assert((int)TILEC_F64 == (int)TYPE_F64 && (int)TILEC_BOOL == (int)TYPE_B
 
 static bool is_type(enum tilec_type type)
 {
-    return type > TILEC_NONE && (int)type < (int)TYPE_COUNT;
+    return (unsigned)type > (unsigned)TILEC_NONE && (unsigned)type < (unsigned)TYPE_COUNT;
 }
 
 const char *tilec_type_name(enum tilec_type type)
@@ -22,7 +23,7 @@ const char *tilec_type_name(enum tilec_type type)
 
 enum tilec_type tilec_type_named(const char *name)
 {
-    return (enum tilec_type)ir_type_named(name);
+    return name ? (enum tilec_type)ir_type_named(name) : TILEC_NONE;
 }
 
 int tilec_type_bytes(enum tilec_type type)
@@ -93,7 +94,10 @@ static tilec_result tensor_words(const struct reading *reading, int index)
     if ((int)argument->type != (int)param->type)
         return report_failed(reading->report, "launch.type", NULL, "'%s' holds %s, but the kernel is bound for %s", param->name,
                              is_type(argument->type) ? tilec_type_name(argument->type) : "no type", ir_type_name(param->type));
-    if (argument->rank != param->rank || (argument->rank > 0 && !argument->shape))
+    if (argument->rank > 0 && !argument->shape)
+        return report_failed(reading->report, "launch.rank", NULL, "'%s' has %d dimensions, but its shape is NULL",
+                             param->name, argument->rank);
+    if (argument->rank != param->rank)
         return report_failed(reading->report, "launch.rank", NULL, "'%s' has %d dimensions, but it is declared with %d", param->name,
                              argument->rank, param->rank);
     if (!is_dense(argument))
@@ -122,6 +126,9 @@ tilec_result call_words(const tilec_bound *bound, const struct tilec_argument *a
 tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument *arguments, int count, void *workspace,
                           void *stream, tilec_report *report)
 {
+    WANT(report, bound);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     uint64_t words[CALL_WORDS];
     tilec_result result = call_words(bound, arguments, count, -1, report, words);
     return result == TILEC_OK ? call_launch(bound, words, workspace, stream, report) : result;
@@ -129,6 +136,7 @@ tilec_result tilec_launch(const tilec_bound *bound, const struct tilec_argument 
 
 tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words)
 {
+    WANT(NULL, bound, words);
     const uint64_t *last = words + bound->word_count;
     return call_launch(bound, words, (void *)(uintptr_t)last[0], (void *)(uintptr_t)last[1], NULL);
 }
@@ -136,6 +144,9 @@ tilec_result tilec_launch_words(const tilec_bound *bound, const uint64_t *words)
 tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_argument *arguments, int count, int index,
                                 int64_t *shape, tilec_report *report)
 {
+    WANT(report, bound, shape);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     uint64_t words[CALL_WORDS];
     struct call call;
     if (index < 0 || index >= bound->param_count || bound->params[index].kind == PARAM_SCALAR)
@@ -148,10 +159,11 @@ tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_arg
 
 tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *words, int64_t *bytes, tilec_report *report)
 {
+    if (bytes) *bytes = 0;
+    WANT(report, bound, words, bytes);
     struct call call;
     int64_t offsets[CALL_WORKSPACES];
     int index = 0;
-    *bytes = 0;
     if (bound->device->kind != DEVICE_CUDA) return TILEC_OK;
     tilec_result result = call_read(&call, bound, words, -1, report);
     if (result == TILEC_OK) result = call_variant_for(&call, &index);
@@ -163,25 +175,42 @@ tilec_result tilec_workspace_words(const tilec_bound *bound, const uint64_t *wor
 tilec_result tilec_workspace_size(const tilec_bound *bound, const struct tilec_argument *arguments, int count,
                                   int64_t *bytes, tilec_report *report)
 {
+    if (bytes) *bytes = 0;
+    WANT(report, bound, bytes);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     uint64_t words[CALL_WORDS];
-    *bytes = 0;
     tilec_result result = call_words(bound, arguments, count, -1, report, words);
     return result == TILEC_OK ? tilec_workspace_words(bound, words, bytes, report) : result;
 }
 
 // ---------------------------------------------------------------------------------------------- files
 
+static tilec_result check_saved(const struct tilec_argument *argument, const char *path, tilec_report *report)
+{
+    bool tensor = argument->rank >= 0 && argument->rank <= IR_MAX_RANK && (argument->shape || argument->rank == 0);
+    int64_t bytes = tilec_type_bytes(argument->type);
+    for (int d = 0; tensor && d < argument->rank; d++)
+        tensor = argument->shape[d] >= 0 && !__builtin_mul_overflow(bytes, argument->shape[d], &bytes);
+    if (!tensor || !is_type(argument->type) || !is_dense(argument))
+        return report_failed(report, "usage.argument", NULL, "%s: only dense tensors of at most %d dimensions are saved", path,
+                             IR_MAX_RANK);
+    if (bytes && !argument->data)
+        return report_failed(report, "usage.argument", NULL, "%s: the argument has no data: it is a scalar, or left out", path);
+    return TILEC_OK;
+}
+
 tilec_result tilec_argument_save(const struct tilec_argument *argument, const char *path, tilec_report *report)
 {
+    WANT(report, argument, path);
+    tilec_result result = check_saved(argument, path, report);
+    if (result != TILEC_OK) return result;
     struct ir_tensor view = {.type = (enum ir_type)argument->type, .rank = argument->rank, .data = argument->data};
     struct arena *arena = arena_new();
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
-    if (!is_type(argument->type) || argument->rank < 0 || argument->rank > IR_MAX_RANK || !is_dense(argument))
-        return arena_free(arena), report_failed(report, "usage.argument", NULL, "%s: only dense tensors of at most %d dimensions are saved",
-                                                path, IR_MAX_RANK);
     for (int d = 0; d < argument->rank; d++) view.shape[d] = argument->shape[d];
     struct status status = npy_write(arena, path, &view);
-    tilec_result result = report_status(report, &status);
+    result = report_status(report, &status);
     arena_free(arena);
     return result;
 }

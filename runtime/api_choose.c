@@ -5,6 +5,7 @@
 
 #include "runtime/call.h"
 #include "runtime/dispatch.h"
+#include "runtime/given.h"
 
 // ---------------------------------------------------------------------------------------------- the config for arguments
 
@@ -81,6 +82,10 @@ static tilec_result choose(tilec_kernel *kernel, tilec_device *device, const str
 tilec_result tilec_config_for(tilec_kernel *kernel, tilec_device *device, const struct tilec_argument *arguments, int count,
                               const struct tilec_cache_options *cache, tilec_report *report, tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(report, kernel, device, config);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     return choose(kernel, device, arguments, count, NULL, cache, report, config);
 }
 
@@ -88,6 +93,10 @@ tilec_result tilec_config_dispatch(tilec_kernel *kernel, tilec_device *device, c
                                    const char *path, const struct tilec_cache_options *cache, tilec_report *report,
                                    tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(report, kernel, device, path, config);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     return choose(kernel, device, arguments, count, path, cache, report, config);
 }
 
@@ -102,9 +111,10 @@ struct tilec_dispatch {
 
 tilec_result tilec_dispatch_load(tilec_kernel *kernel, const char *path, tilec_report *report,
                                  tilec_dispatch **dispatch) {
+    if (dispatch) *dispatch = NULL;
+    WANT(report, kernel, path, dispatch);
     const char *reason = NULL;
     struct arena *arena = arena_new();
-    *dispatch = NULL;
     if (!arena)
         return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_dispatch *made = ARENA_NEW(arena, tilec_dispatch);
@@ -134,10 +144,13 @@ void tilec_dispatch_free(tilec_dispatch *dispatch) {
 
 tilec_result tilec_dispatch_value(const tilec_dispatch *dispatch, const struct tilec_argument *arguments, int count,
                                   tilec_report *report, tilec_text *value) {
+    if (value) *value = (tilec_text){0};
+    WANT(report, dispatch, value);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
     struct call call;
     const char *text = "";
     struct text copy = {0};
-    *value = (tilec_text){0};
     struct arena *arena = arena_new();
     if (!arena)
         return report_failed(report, "internal.memory", NULL, "out of memory");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilec.h: compiling CUDA C with NVRTC. In: text and an architecture. Out: a binary with its account of resources.
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 struct tilec_binary {
@@ -28,8 +29,9 @@ static tilec_result compile(tilec_binary *made, const char *text, size_t length,
 tilec_result tilec_compile(const char *text, size_t length, const char *name, const char *architecture, int ptx,
                            tilec_report *report, tilec_binary **binary)
 {
+    if (binary) *binary = NULL;
+    WANT(report, text, name, binary);
     struct arena *arena = arena_new();
-    *binary = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_binary *made = ARENA_NEW(arena, tilec_binary);
     made->arena = arena;
@@ -46,27 +48,32 @@ void tilec_binary_free(tilec_binary *binary)
 
 const void *tilec_binary_data(const tilec_binary *binary, size_t *length)
 {
-    *length = binary->binary.length;
+    if (!binary) return NULL;
+    if (length) *length = binary->binary.length;
     return binary->binary.data;
 }
 
 const char *tilec_binary_architecture(const tilec_binary *binary)
 {
+    if (!binary) return NULL;
     return binary->architecture;
 }
 
 const char *tilec_binary_log(const tilec_binary *binary)
 {
+    if (!binary) return NULL;
     return binary->binary.log;
 }
 
 int tilec_binary_usage_count(const tilec_binary *binary)
 {
+    if (!binary) return 0;
     return binary->binary.usage_count;
 }
 
 struct tilec_usage tilec_binary_usage(const tilec_binary *binary, int index)
 {
+    if (!binary) return (struct tilec_usage){0};
     if (index < 0 || index >= binary->binary.usage_count) return (struct tilec_usage){0};
     const struct cuda_usage *usage = &binary->binary.usage[index];
     return (struct tilec_usage){

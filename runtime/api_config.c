@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilec.h: configs. A handle has its own arena and refers to its kernel, whose defaults complete a minimal file.
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 static tilec_config *config_new(tilec_kernel *kernel)
@@ -25,6 +26,8 @@ static tilec_result finish(tilec_config *made, tilec_config **config)
 
 tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(NULL, kernel, config);
     tilec_config *made = config_new(kernel);
     struct config_data data = {.rows = rows ? rows->rows : 0, .longest = rows ? rows->longest : 0, .mean = rows ? rows->mean : 0};
     struct target target = {0};
@@ -35,6 +38,8 @@ tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows 
 
 tilec_result tilec_config_random(tilec_kernel *kernel, uint64_t *seed, tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(NULL, kernel, seed, config);
     tilec_config *made = config_new(kernel);
     if (made) made->config = config_random(made->arena, kernel->ir, seed);
     return finish(made, config);
@@ -57,17 +62,22 @@ static tilec_result read(tilec_kernel *kernel, const char *path, const char *tex
 
 tilec_result tilec_config_load(tilec_kernel *kernel, const char *path, tilec_report *report, tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(report, kernel, path, config);
     return read(kernel, path, NULL, 0, report, config);
 }
 
 tilec_result tilec_config_parse(tilec_kernel *kernel, const char *text, size_t length, tilec_report *report,
                                 tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(report, kernel, text, config);
     return read(kernel, NULL, text, length, report, config);
 }
 
 tilec_text tilec_config_json(const tilec_config *config, int minimal)
 {
+    if (!config) return text_take(&(struct text){0});
     struct text text = {0};
     config_print(&text, config->kernel->ir, config->config, minimal);
     return text_take(&text);
@@ -75,6 +85,7 @@ tilec_text tilec_config_json(const tilec_config *config, int minimal)
 
 tilec_result tilec_config_save(const tilec_config *config, const char *path, int minimal, tilec_report *report)
 {
+    WANT(report, config, path);
     struct text text = {0};
     config_print(&text, config->kernel->ir, config->config, minimal);
     text_add(&text, "\n");
@@ -86,6 +97,7 @@ tilec_result tilec_config_save(const tilec_config *config, const char *path, int
 // The choices are JSON texts already.
 tilec_text tilec_config_space(tilec_kernel *kernel)
 {
+    if (!kernel) return text_take(&(struct text){0});
     struct text out = {0};
     struct arena *arena = arena_new();
     const struct config_space *space = arena ? config_space(arena, kernel->ir) : NULL;
@@ -107,6 +119,7 @@ tilec_text tilec_config_space(tilec_kernel *kernel)
 
 tilec_result tilec_config_check(const tilec_config *config, const char *target, tilec_report *report)
 {
+    WANT(report, config);
     struct arena *arena = arena_new();
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     struct status status = config_check(arena, config->kernel->ir, config->config);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/call.h"
+#include "runtime/given.h"
 
 // ---------------------------------------------------------------------------------------------- forks
 
@@ -72,8 +73,9 @@ static struct status open_device(tilec_device *device, const char *name)
 
 tilec_result tilec_device_open(const char *name, tilec_report *report, tilec_device **device)
 {
+    if (device) *device = NULL;
+    WANT(report, name, device);
     struct arena *arena = arena_new();
-    *device = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_device *opened = ARENA_NEW(arena, tilec_device);
     opened->arena = arena;
@@ -100,10 +102,12 @@ void tilec_device_free(tilec_device *device)
 
 const char *tilec_device_name(const tilec_device *device)
 {
+    if (!device) return NULL;
     return device->name;
 }
 
 const char *tilec_device_target(const tilec_device *device)
 {
+    if (!device) return NULL;
     return device->target;
 }

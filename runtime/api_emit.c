@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 static const struct tilec_emit_options no_options = {0};
@@ -97,6 +98,13 @@ static bool needs_index64(struct arena *arena, const struct ir_kernel *kernel)
     return plan_demands(kernel, &bindings, tensors).index64;
 }
 
+static tilec_result given_emit(tilec_report *report, const char *call, const struct tilec_emit_options *options)
+{
+    if (!options) return TILEC_OK;
+    const struct given_list list = {"skips", options->skip_count, options->skips, false};
+    return given_lists(report, call, 1, &list);
+}
+
 // ---------------------------------------------------------------------------------------------- faults of tilec
 
 // The program as it was before the pass that broke it.
@@ -168,10 +176,13 @@ static const struct config *config_or_default(struct arena *arena, const tilec_k
 tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
                                tilec_report *report, tilec_text *text)
 {
+    if (text) *text = (tilec_text){0};
+    WANT(report, kernel, text);
+    tilec_result given = given_emit(report, __func__, options);
+    if (given != TILEC_OK) return given;
     struct arena *arena = arena_new();
     struct emitted *emitted = NULL;
     struct text copy = {0};
-    *text = (tilec_text){0};
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_result result = emit_into(arena, kernel, config_or_default(arena, kernel, config), options ? options : &no_options,
                                     report, &emitted);
@@ -183,6 +194,7 @@ tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config,
 
 tilec_text tilec_kernel_explain_strategy(tilec_kernel *kernel, const tilec_config *config)
 {
+    if (!kernel) return text_take(&(struct text){0});
     struct arena *arena = arena_new();
     struct text text = {0};
     if (arena) config_explain_strategies(&text, arena, kernel->ir, config_or_default(arena, kernel, config));
@@ -207,6 +219,9 @@ static bool defines(const char *text, size_t length, const char *name)
 tilec_result tilec_kernel_fits(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
                                const char *text, size_t length, tilec_report *report)
 {
+    WANT(report, kernel, text);
+    tilec_result given = given_emit(report, __func__, options);
+    if (given != TILEC_OK) return given;
     struct arena *arena = arena_new();
     struct emitted *emitted = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");

@@ -2,6 +2,7 @@
 // tilec.h: heuristics. In: a kernel, a target. Out: the file that is used for it, and what it says of shapes.
 #include <string.h>
 
+#include "runtime/given.h"
 #include "runtime/heuristic.h"
 #include "runtime/runtime.h"
 
@@ -14,10 +15,11 @@ struct tilec_heuristic {
 tilec_result tilec_heuristic_find(tilec_kernel *kernel, const char *target, const struct tilec_cache_options *cache, tilec_report *report,
                                   tilec_heuristic **heuristic)
 {
+    if (heuristic) *heuristic = NULL;
+    WANT(report, kernel, target, heuristic);
     struct arena *arena = arena_new();
     struct cache_session session;
     struct target parsed;
-    *heuristic = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     if (strcmp(target, "cpu") != 0 && !target_parse(target, &parsed))
         return arena_free(arena), report_failed(report, "usage.target", NULL, "'%s' is no target; write sm_90, sm_90a or cpu", target);
@@ -39,27 +41,32 @@ void tilec_heuristic_free(tilec_heuristic *heuristic)
 
 const char *tilec_heuristic_path(const tilec_heuristic *heuristic)
 {
+    if (!heuristic) return NULL;
     return heuristic->found.path;
 }
 
 const char *tilec_heuristic_folders(const tilec_heuristic *heuristic)
 {
+    if (!heuristic) return NULL;
     return heuristic->found.folders;
 }
 
 int tilec_heuristic_count(const tilec_heuristic *heuristic)
 {
+    if (!heuristic) return 0;
     return heuristic->found.heuristic ? heuristic->found.heuristic->config_count : 0;
 }
 
 int tilec_heuristic_choose(const tilec_heuristic *heuristic, const int64_t *dims, int64_t longest)
 {
+    if (!heuristic || !dims) return -1;
     const struct heuristic_shape shape = {dims, longest};
     return heuristic->found.heuristic ? heuristic_choose(heuristic->kernel->ir, heuristic->found.heuristic, &shape) : -1;
 }
 
 tilec_text tilec_heuristic_rule(const tilec_heuristic *heuristic, const int64_t *dims, int64_t longest)
 {
+    if (!heuristic || !dims) return text_take(&(struct text){0});
     const struct heuristic_shape shape = {dims, longest};
     struct text text = {0};
     if (heuristic->found.heuristic) heuristic_explain(&text, heuristic->kernel->ir, heuristic->found.heuristic, &shape);
@@ -68,8 +75,9 @@ tilec_text tilec_heuristic_rule(const tilec_heuristic *heuristic, const int64_t 
 
 tilec_result tilec_heuristic_config(const tilec_heuristic *heuristic, int index, tilec_report *report, tilec_config **config)
 {
+    if (config) *config = NULL;
+    WANT(report, heuristic, config);
     struct text text = {0};
-    *config = NULL;
     if (index < 0 || index >= tilec_heuristic_count(heuristic))
         return report_failed(report, "usage.index", NULL, "the heuristic has no config %d", index);
     config_print(&text, heuristic->kernel->ir, heuristic->found.heuristic->configs[index], false);
@@ -80,6 +88,7 @@ tilec_result tilec_heuristic_config(const tilec_heuristic *heuristic, int index,
 
 tilec_text tilec_kernel_hash(const tilec_kernel *kernel)
 {
+    if (!kernel) return text_take(&(struct text){0});
     struct arena *arena = arena_new();
     struct text text = {0};
     if (arena) text_add(&text, config_key_program(arena, kernel->ir));

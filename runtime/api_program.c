@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 const char *tilec_version(void)
@@ -28,9 +29,10 @@ static tilec_result parse(struct arena *arena, const struct source *source, tile
 
 tilec_result tilec_program_load(const char *path, tilec_report *report, tilec_program **program)
 {
+    if (program) *program = NULL;
+    WANT(report, path, program);
     const char *reason = NULL;
     struct arena *arena = arena_new();
-    *program = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     const struct source *source = source_read(arena, path, &reason);
     if (source) return parse(arena, source, report, program);
@@ -42,11 +44,13 @@ tilec_result tilec_program_load(const char *path, tilec_report *report, tilec_pr
 tilec_result tilec_program_parse(const char *path, const char *text, size_t length, tilec_report *report,
                                  tilec_program **program)
 {
+    if (program) *program = NULL;
+    WANT(report, path, program);
+    if (length) WANT(report, text);
     struct arena *arena = arena_new();
-    *program = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     struct source *source = ARENA_NEW(arena, struct source);
-    *source = (struct source){.path = arena_copy(arena, path, strlen(path)), .text = arena_copy(arena, text, length), .length = length};
+    *source = (struct source){.path = arena_copy(arena, path, strlen(path)), .text = arena_copy(arena, length ? text : "", length), .length = length};
     return parse(arena, source, report, program);
 }
 
@@ -57,17 +61,20 @@ void tilec_program_free(tilec_program *program)
 
 int tilec_program_kernel_count(const tilec_program *program)
 {
+    if (!program) return 0;
     return frontend_kernel_count(program->file);
 }
 
 const char *tilec_program_kernel_name(const tilec_program *program, int index)
 {
+    if (!program) return NULL;
     if (index < 0 || index >= frontend_kernel_count(program->file)) return NULL;
     return frontend_kernel_name(program->file, index);
 }
 
 tilec_result tilec_program_check(tilec_program *program, tilec_report *report)
 {
+    WANT(report, program);
     struct diagnostics diagnostics;
     struct arena *arena = arena_new();
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
@@ -80,6 +87,7 @@ tilec_result tilec_program_check(tilec_program *program, tilec_report *report)
 
 tilec_text tilec_program_tree(const tilec_program *program)
 {
+    if (!program) return text_take(&(struct text){0});
     struct text text = {0};
     frontend_print_tree(&text, program->file);
     return text_take(&text);
@@ -138,6 +146,7 @@ static void describe_kernel(struct text *out, const struct signature *signature)
 
 tilec_text tilec_program_describe(const tilec_program *program)
 {
+    if (!program) return text_take(&(struct text){0});
     struct text out = {0};
     struct arena *arena = arena_new();
     text_add(&out, "[");
@@ -250,8 +259,11 @@ static tilec_result check(tilec_kernel *kernel, const char *name, const struct t
 tilec_result tilec_kernel_check(tilec_program *program, const char *name, const struct tilec_specialization *specialization,
                                 tilec_report *report, tilec_kernel **kernel)
 {
+    if (kernel) *kernel = NULL;
+    WANT(report, program, kernel);
+    tilec_result given = given_specialization(report, __func__, specialization);
+    if (given != TILEC_OK) return given;
     struct arena *arena = arena_new();
-    *kernel = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_kernel *checked = ARENA_NEW(arena, tilec_kernel);
     *checked = (tilec_kernel){.arena = arena, .program = program};
@@ -269,11 +281,13 @@ void tilec_kernel_free(tilec_kernel *kernel)
 
 const char *tilec_kernel_name(const tilec_kernel *kernel)
 {
+    if (!kernel) return NULL;
     return kernel->ir->name;
 }
 
 tilec_text tilec_kernel_ir(const tilec_kernel *kernel)
 {
+    if (!kernel) return text_take(&(struct text){0});
     struct text text = {0};
     ir_print(&text, kernel->ir);
     return text_take(&text);
@@ -283,6 +297,7 @@ tilec_text tilec_kernel_ir(const tilec_kernel *kernel)
 
 const char *tilec_explain(const char *code)
 {
+    if (!code) return NULL;
     return frontend_explain(code);
 }
 

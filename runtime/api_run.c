@@ -7,6 +7,7 @@
 #include "runtime/config_cache.h"
 #include "runtime/cuda.h"
 #include "runtime/data.h"
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 struct tilec_run {
@@ -140,9 +141,12 @@ static struct status run_job(tilec_run *job, const tilec_program *program, const
 tilec_result tilec_run_kernel(tilec_program *program, const struct tilec_run_options *options, tilec_report *report,
                               tilec_run **done)
 {
+    if (done) *done = NULL;
+    WANT_AS(report, "program, options, run", program, options, done);
+    tilec_result given = given_run(report, __func__, options);
+    if (given != TILEC_OK) return given;
     struct diagnostics diagnostics;
     struct arena *arena = arena_new();
-    *done = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_run *job = ARENA_NEW(arena, tilec_run);
     job->arena = arena;
@@ -165,11 +169,13 @@ void tilec_run_free(tilec_run *run)
 
 const char *tilec_run_summary(const tilec_run *run)
 {
+    if (!run) return NULL;
     return run->result.report.data ? run->result.report.data : "";
 }
 
 const char *tilec_run_printed(const tilec_run *run)
 {
+    if (!run) return NULL;
     return run->result.printed.data ? run->result.printed.data : "";
 }
 
@@ -217,6 +223,7 @@ static void json_config(struct text *out, const tilec_run *run)
 
 tilec_text tilec_run_json(const tilec_run *run)
 {
+    if (!run) return text_take(&(struct text){0});
     const struct run_result *result = &run->result;
     struct text out = {0};
     text_add(&out, "{\"kernel\": ");

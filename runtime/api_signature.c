@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/call.h"
+#include "runtime/given.h"
 
 // ---------------------------------------------------------------------------------------------- as data
 
@@ -14,11 +15,13 @@ static enum tilec_role role_of(enum ir_param_kind kind)
 
 int tilec_kernel_parameter_count(const tilec_kernel *kernel)
 {
+    if (!kernel) return 0;
     return kernel->ir->param_count;
 }
 
 struct tilec_parameter tilec_kernel_parameter(const tilec_kernel *kernel, int index)
 {
+    if (!kernel) return (struct tilec_parameter){0};
     if (index < 0 || index >= kernel->ir->param_count) return (struct tilec_parameter){0};
     const struct ir_param *param = &kernel->ir->params[index];
     return (struct tilec_parameter){
@@ -28,11 +31,13 @@ struct tilec_parameter tilec_kernel_parameter(const tilec_kernel *kernel, int in
 
 int tilec_kernel_dimension_count(const tilec_kernel *kernel)
 {
+    if (!kernel) return 0;
     return kernel->ir->dim_count;
 }
 
 struct tilec_dimension tilec_kernel_dimension(const tilec_kernel *kernel, int index)
 {
+    if (!kernel) return (struct tilec_dimension){0};
     if (index < 0 || index >= kernel->ir->dim_count) return (struct tilec_dimension){0};
     const struct ir_dim *dim = &kernel->ir->dims[index];
     bool batch = index < 64 && (batch_dimensions(kernel->ir) >> index & 1);
@@ -89,6 +94,7 @@ static void print_rows(struct text *out, const struct rows_use *use)
 
 tilec_text tilec_kernel_json(const tilec_kernel *kernel)
 {
+    if (!kernel) return text_take(&(struct text){0});
     struct text out = {0};
     struct arena *arena = arena_new();
     struct rows_uses rows = {0};
@@ -258,9 +264,14 @@ static tilec_result fit_kernel(struct fitting *fitting, tilec_program *program, 
 tilec_result tilec_kernel_for(tilec_program *program, const char *name, const struct tilec_argument *arguments, int count,
                               const struct tilec_specialization *more, tilec_report *report, tilec_kernel **kernel)
 {
+    if (kernel) *kernel = NULL;
+    WANT(report, program, kernel);
+    tilec_result given = given_arguments(report, __func__, arguments, count);
+    if (given != TILEC_OK) return given;
+    given = given_specialization(report, __func__, more);
+    if (given != TILEC_OK) return given;
     static const struct tilec_specialization nothing = {0};
     struct arena *arena = arena_new();
-    *kernel = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     if (!name && tilec_program_kernel_count(program) == 1) name = tilec_program_kernel_name(program, 0);
     struct fitting fitting = {.arena = arena, .arguments = arguments, .more = more ? more : &nothing, .report = report};

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda.h"
 #include "runtime/dispatch.h"
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 #include "runtime/tune_job.h"
 
@@ -297,9 +298,12 @@ static tilec_tune *tune_new(const struct tilec_tune_options *options)
 
 tilec_result tilec_tune_kernel(tilec_program *program, const struct tilec_tune_options *options, tilec_report *report, tilec_tune **done)
 {
+    if (done) *done = NULL;
+    WANT_AS(report, "program, options, tune", program, options, done);
+    tilec_result given = given_run(report, __func__, &options->run);
+    if (given != TILEC_OK) return given;
     struct diagnostics diagnostics;
     tilec_tune *tune = tune_new(options);
-    *done = NULL;
     if (!tune) return report_failed(report, "internal.memory", NULL, "out of memory");
     diagnostics_init(&diagnostics, tune->arena);
     struct status status = steps(tune, program, &diagnostics);

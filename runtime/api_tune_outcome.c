@@ -72,11 +72,13 @@ void tune_make_summary(tilec_tune *tune)
 
 int tilec_tune_count(const tilec_tune *tune)
 {
+    if (!tune) return 0;
     return tune->rows.count;
 }
 
 struct tilec_tune_row tilec_tune_row(const tilec_tune *tune, int index)
 {
+    if (!tune) return (struct tilec_tune_row){0};
     if (index < 0 || index >= tune->rows.count) return (struct tilec_tune_row){0};
     const struct tune_row *row = &tune->rows.items[index];
     const struct tune_result *result = &row->result;
@@ -88,16 +90,19 @@ struct tilec_tune_row tilec_tune_row(const tilec_tune *tune, int index)
 
 int tilec_tune_best(const tilec_tune *tune)
 {
+    if (!tune) return -1;
     return tune->best_row;
 }
 
 const char *tilec_tune_summary(const tilec_tune *tune)
 {
+    if (!tune) return NULL;
     return tune->summary.data ? tune->summary.data : "";
 }
 
 tilec_text tilec_tune_config(const tilec_tune *tune, int minimal)
 {
+    if (!tune) return text_take(&(struct text){0});
     struct text text = {0};
     if (tune->best) config_print(&text, tune->bound.kernel, tune->best, minimal);
     return text_take(&text);
@@ -105,6 +110,7 @@ tilec_text tilec_tune_config(const tilec_tune *tune, int minimal)
 
 tilec_text tilec_tune_rows_json(const tilec_tune *tune)
 {
+    if (!tune) return text_take(&(struct text){0});
     struct text out = {0};
     text_add(&out, "[");
     for (int i = 0; i < tune->rows.count; i++) {
@@ -131,6 +137,7 @@ static void json_histogram(struct text *out, const struct tune_rows *rows)
 
 tilec_text tilec_tune_json(const tilec_tune *tune)
 {
+    if (!tune) return text_take(&(struct text){0});
     struct text out = {0};
     text_add(&out, "{\"kernel\": ");
     json_string(&out, tune->bound.kernel->name);

@@ -10,6 +10,7 @@
 #include "runtime/config_cache.h"
 #include "runtime/cuda.h"
 #include "runtime/data.h"
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 struct tilec_bench {
@@ -256,9 +257,12 @@ static void print_summary(tilec_bench *bench)
 tilec_result tilec_bench_kernel(tilec_program *program, const struct tilec_bench_options *options, tilec_report *report,
                                 tilec_bench **done)
 {
+    if (done) *done = NULL;
+    WANT_AS(report, "program, options, bench", program, options, done);
+    tilec_result given = given_run(report, __func__, &options->run);
+    if (given != TILEC_OK) return given;
     struct diagnostics diagnostics;
     struct arena *arena = arena_new();
-    *done = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_bench *bench = ARENA_NEW(arena, tilec_bench);
     bench->arena = arena;
@@ -285,6 +289,7 @@ void tilec_bench_free(tilec_bench *bench)
 
 const char *tilec_bench_summary(const tilec_bench *bench)
 {
+    if (!bench) return NULL;
     return bench->summary.data;
 }
 
@@ -364,6 +369,7 @@ static void json_checks(struct text *out, const struct run_result *result)
 
 tilec_text tilec_bench_json(const tilec_bench *bench)
 {
+    if (!bench) return text_take(&(struct text){0});
     struct text out = {0};
     const struct bench_job *job = &bench->job;
     text_add(&out, "{\"kernel\": ");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/call.h"
+#include "runtime/given.h"
 
 // ---------------------------------------------------------------------------------------------- numbers
 
@@ -167,8 +168,9 @@ static struct status bind_steps(tilec_bound *bound, const struct tilec_bind_opti
 tilec_result tilec_bind(tilec_kernel *kernel, tilec_device *device, const struct tilec_bind_options *options,
                         tilec_report *report, tilec_bound **made)
 {
+    if (made) *made = NULL;
+    WANT_AS(report, "kernel, device, bound", kernel, device, made);
     struct arena *arena = arena_new();
-    *made = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     tilec_bound *bound = ARENA_NEW(arena, tilec_bound);
     bound->arena = arena;
@@ -197,6 +199,7 @@ void tilec_bound_free(tilec_bound *bound)
 
 struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound)
 {
+    if (!bound) return (struct tilec_bound_counts){0};
     pthread_mutex_t *lock = &((tilec_bound *)(uintptr_t)bound)->lock;
     pthread_mutex_lock(lock);
     struct tilec_bound_counts counts = {.compiled = bound->session.compiled, .cached = bound->session.taken};
@@ -212,5 +215,6 @@ struct tilec_bound_counts tilec_bound_counts(const tilec_bound *bound)
 
 int tilec_bound_words(const tilec_bound *bound)
 {
+    if (!bound) return 0;
     return bound->word_count + 2;  // workspace and stream
 }

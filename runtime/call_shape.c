@@ -47,13 +47,27 @@ static tilec_result wrong_dim(const struct call *call, int dim, int64_t extent)
                          param->name, (long long)extent, rule->position + 1, param->extent_text[rule->position], rule->name);
 }
 
+static bool is_extent(uint64_t word)
+{
+    return word <= (uint64_t)DIMENSION_MOST;
+}
+
+static tilec_result impossible_extent(const struct call *call, int index, int position, int64_t extent)
+{
+    const char *why = extent < 0 ? "it is negative" : "the tensor would be larger than any memory";
+    return report_failed(call->report, "launch.dimension", NULL, "'%s' can't have the extent %lld in dimension %d: %s",
+                         param_of(call, index)->name, (long long)extent, position + 1, why);
+}
+
 static tilec_result learn_dim(struct call *call, int dim)
 {
     const struct ir_dim *rule = &call->bound->kernel->ir->dims[dim];
     if (rule->is_static) return call->dims[dim] = rule->value, TILEC_OK;
-    if (rule->param < 0 || call->words[call->bound->params[rule->param].word + 1 + rule->position] > (uint64_t)DIMENSION_MOST)
+    if (rule->param < 0)
         return report_failed(call->report, "launch.dimension", NULL, "the arguments don't tell the dimension %s", rule->name);
-    int64_t extent = (int64_t)call->words[call->bound->params[rule->param].word + 1 + rule->position], rest = extent - rule->offset;
+    int64_t extent = (int64_t)call->words[call->bound->params[rule->param].word + 1 + rule->position], rest;
+    if (!is_extent((uint64_t)extent)) return impossible_extent(call, rule->param, rule->position, extent);
+    rest = extent - rule->offset;
     if (rule->scale != 1) {
         if (rule->scale == 0 || rest % rule->scale != 0) return wrong_dim(call, dim, extent);
         rest /= rule->scale;
@@ -90,9 +104,8 @@ static tilec_result read_tensor(struct call *call, int index, bool check)
         int64_t extent = (int64_t)words[1 + d];
         tensor->shape[d] = extent;
         empty |= extent == 0;
-        if (words[1 + d] > (uint64_t)DIMENSION_MOST || __builtin_mul_overflow(bytes, extent, &bytes))
-            return report_failed(call->report, "launch.dimension", NULL, "'%s' can't have the extent %lld in dimension %d",
-                                 param_of(call, index)->name, (long long)extent, d + 1);
+        if (!is_extent(words[1 + d]) || __builtin_mul_overflow(bytes, extent, &bytes))
+            return impossible_extent(call, index, d, extent);
         if (!check) continue;
         int64_t wanted = call_number(call, &laid->extents[d]);
         if (extent != wanted) return wrong_extent(call, index, d, extent, wanted);

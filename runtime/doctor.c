@@ -149,11 +149,13 @@ void tilec_doctor_free(tilec_doctor *doctor)
 
 int tilec_doctor_count(const tilec_doctor *doctor)
 {
+    if (!doctor) return 0;
     return doctor->count;
 }
 
 struct tilec_finding tilec_doctor_finding(const tilec_doctor *doctor, int index)
 {
+    if (!doctor) return (struct tilec_finding){0};
     if (index < 0 || index >= doctor->count) return (struct tilec_finding){0};
     return doctor->items[index];
 }

@@ -17,6 +17,7 @@ struct tilec_report {
 
 void tilec_text_free(tilec_text *text)
 {
+    if (!text) return;
     free(text->data);
     *text = (tilec_text){0};
 }
@@ -47,7 +48,8 @@ void json_string(struct text *out, const char *string)
 tilec_text tilec_json_string(const char *string)
 {
     struct text text = {0};
-    json_string(&text, string);
+    if (string) json_string(&text, string);
+    else text_add(&text, "null");
     return text_take(&text);
 }
 
@@ -69,11 +71,13 @@ void tilec_report_free(tilec_report *report)
 
 int tilec_report_count(const tilec_report *report)
 {
+    if (!report) return 0;
     return report->count;
 }
 
 struct tilec_message tilec_report_message(const tilec_report *report, int index)
 {
+    if (!report) return (struct tilec_message){0};
     if (index < 0 || index >= report->count) return (struct tilec_message){0};
     return report->items[index];
 }
@@ -224,7 +228,7 @@ tilec_text tilec_report_json(const tilec_report *report)
 {
     struct text out = {0};
     text_add(&out, "[");
-    for (int i = 0; i < report->count; i++) {
+    for (int i = 0; i < tilec_report_count(report); i++) {
         text_add(&out, i ? ",\n " : "");
         message_json(&out, &report->items[i]);
     }

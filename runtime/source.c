@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/given.h"
 #include "runtime/runtime.h"
 
 enum { SOURCE_LIMIT = 64 << 20 };  // spans are 32-bit offsets; a program this large is a mistake
@@ -79,9 +80,10 @@ const struct source *source_read(struct arena *arena, const char *path, const ch
 
 tilec_result tilec_file_read(const char *path, tilec_report *report, tilec_text *text)
 {
+    if (text) *text = (tilec_text){0};
+    WANT(report, path, text);
     struct content content = {0};
     const char *reason = NULL;
-    *text = (tilec_text){0};
     if (read_file(path, &content, &reason)) return *text = text_take(&content.text), TILEC_OK;
     text_free(&content.text);
     return report_failed(report, "usage.file", NULL, "can't read %s: %s", path, reason);
@@ -182,6 +184,8 @@ struct status file_save(struct arena *arena, const char *path, const char *text,
 
 tilec_result tilec_file_save(const char *path, const void *data, size_t length, tilec_report *report)
 {
+    WANT(report, path);
+    if (length) WANT(report, data);
     struct arena *arena = arena_new();
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
     struct status status = file_save(arena, path, data, length);

@@ -4,6 +4,8 @@
 // Handles are opaque; each has an owner, the caller who was given it, and a function that frees it (NULL is fine).
 // Failures are values: a call returns a tilec_result, and what went wrong in words is in the tilec_report it was given,
 // which may be NULL. Nothing here prints, exits, handles signals or keeps process-wide state. C99.
+// Where a handle, a path or a place for what is made is NULL without leave, a tilec_result is TILEC_USAGE and the report
+// names it ("usage.null"); other calls give 0, NULL, -1 for an index, or an empty text.
 //
 // Programs, kernels, configs, devices and bound kernels may be used by several threads at once; a report, and what a
 // call fills, belong to one. Texts that a handle returns live as long as the handle; a tilec_text is the caller's.

@@ -300,9 +300,9 @@ static void wrong_shapes(struct unit *unit)
     REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "'out' (dimension 1) is 2, but it is declared as B, which is 3");
     sums.out_shape[0] = 3;
     sums.x_shape[0] = -1;
-    REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "nnz");
+    REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "extent -1 in dimension 1: it is negative");
     sums.x_shape[0] = INT64_MAX / 2;
-    REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "nnz");
+    REFUSED(session.bound, sums.arguments, 3, "launch.dimension", "larger than any memory");
     session_end(&session);
 }
 
