@@ -159,6 +159,23 @@ static void rewrite_position(void *data, struct ir_op *op) {
     ir_remove(op);
 }
 
+// The place that argmax or argmin over the row finds: counted from 0 now, so where the row begins is added; -1 stays.
+static void rewrite_place(void *data, struct ir_op *op) {
+    struct rewrite *rewrite = data;
+    if (op->code != OP_REDUCE || (op->reduction != RED_ARGMAX && op->reduction != RED_ARGMIN) ||
+        op->over != AXIS_BIT(rewrite->axis))
+        return;
+    struct ir_kernel *kernel = rewrite->context->kernel;
+    struct ir_builder builder = builder_before(kernel, op);
+    struct ir_map *map = ir_map_new(kernel);
+    ir_op_clone(&builder, op, map);
+    struct ir_value *local = ir_map_get(map, op->results[0]);
+    struct ir_value *none = ir_binary(&builder, OP_LT, local, ir_integer(&builder, TYPE_I64, 0));
+    struct ir_value *place = ir_binary(&builder, OP_ADD, rewrite->lo, local);
+    ir_replace_uses(kernel, op->results[0], ir_select(&builder, none, local, place));
+    ir_remove(op);
+}
+
 // Where indices are computed in 32 bits, so is the length of a row along which a tensor is indexed: a longer one would
 // reach outside of it.
 static struct ir_value *short_length(struct pass_context *context, struct ir_builder *builder, struct ir_op *loop,
@@ -209,6 +226,9 @@ static void visit_loop(struct pass_context *context, struct ir_op *loop) {
     if (lo->axes || hi->axes)
         body = body->last->previous->regions[0];
     walk_ops(body, rewrite_position, &rewrite);
+    int64_t zero;
+    if ((lo->axes || hi->axes) && !(is_integer_constant(lo, &zero) && zero == 0))
+        walk_ops(body, rewrite_place, &rewrite);
 }
 
 static void visit_region(struct pass_context *context, struct ir_region *region) {
