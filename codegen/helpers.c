@@ -204,8 +204,8 @@ static const char *integer_helper(struct emitter *emitter, const char *name) {
         {"tile_div", "%1$s tile_div_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : b == -1 ? (%1$s)(0 - (unsigned "
                      "%1$s)a) : a / b;\n}\n"},
         {"tile_mod", "%1$s tile_mod_%2$s(%1$s a, %1$s b) {\n    return b == 0 || b == -1 ? 0 : a %% b;\n}\n"},
-        {"tile_cdiv", "%1$s tile_cdiv_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : a / b + (a %% b != 0 && (a < 0) "
-                      "== (b < 0));\n}\n"},
+        {"tile_cdiv", "%1$s tile_cdiv_%2$s(%1$s a, %1$s b) {\n    return b == 0 ? 0 : b == -1 ? (%1$s)(0 - (unsigned %1$s)a) "
+                      ": a / b + (a %% b != 0 && (a < 0) == (b < 0));\n}\n"},
         {"tile_abs", "%1$s tile_abs_%2$s(%1$s a) {\n    return a < 0 ? (%1$s)(0 - (unsigned %1$s)a) : a;\n}\n"},
         {"tile_mini", "%1$s tile_mini_%2$s(%1$s a, %1$s b) {\n    return a < b ? a : b;\n}\n"},
         {"tile_maxi", "%1$s tile_maxi_%2$s(%1$s a, %1$s b) {\n    return a > b ? a : b;\n}\n"},

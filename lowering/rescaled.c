@@ -21,19 +21,31 @@ static bool same_constant(const struct ir_value *a, const struct ir_value *b) {
            a->def->number == b->def->number;
 }
 
-// Is b what a is, with `to` in the place of `from`? What both have in common may be anything.
+// Whether `other` goes into the value otherwise than through `top`.
+static bool depends_on(const struct ir_value *value, const struct ir_value *other, const struct ir_value *top) {
+    const struct ir_op *def = def_of(value);
+    if (value == top || value == other || !def)
+        return value != top && value == other;
+    for (int i = 0; i < def->operand_count; i++)
+        if (depends_on(def->operands[i], other, top))
+            return true;
+    return false;
+}
+
+// Is b what a is, with `to` in the place of `from`? What both have in common may be anything that `from` doesn't go
+// into, but for the new maximum, `top`.
 static bool same_but_for(const struct ir_value *a, const struct ir_value *b, const struct ir_value *from,
-                         const struct ir_value *to) {
+                         const struct ir_value *to, const struct ir_value *top) {
     if (a == from)
         return b == to;
     if (a == b || same_constant(a, b))
-        return true;
+        return !depends_on(a, from, top);
     const struct ir_op *x = def_of(a), *y = def_of(b);
     if (!x || !y || x->code != y->code || x->operand_count != y->operand_count ||
         !(ir_ops[x->code].flags & F_ELEMENTWISE))
         return false;
     for (int i = 0; i < x->operand_count; i++)
-        if (!same_but_for(x->operands[i], y->operands[i], from, to))
+        if (!same_but_for(x->operands[i], y->operands[i], from, to, top))
             return false;
     return true;
 }
@@ -95,7 +107,8 @@ bool match_rescaled(const struct ir_op *loop, struct rescaled *pair) {
             continue;
         if (!is_closed(scale->operands[at], body, highest, top->results[0]))
             continue;
-        if (!same_but_for(scale->operands[at], sum_step->operands[0], highest, max_step->operands[0]))
+        if (!same_but_for(scale->operands[at], sum_step->operands[0], highest, max_step->operands[0],
+                          top->results[0]))
             continue;
         *pair = (struct rescaled){
             max_step->reduction, m, 1 - m, top->results[0], scale->operands[at], (struct ir_op *)max_step, (struct ir_op *)sum_step};

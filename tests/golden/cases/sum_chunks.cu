@@ -84,7 +84,7 @@ static __device__ __forceinline__ void tile_store_f32x8(float *p, const float *v
 }
 
 static __device__ __forceinline__ long long tile_cdiv_i64(long long a, long long b) {
-    return b == 0 ? 0 : a / b + (a % b != 0 && (a < 0) == (b < 0));
+    return b == 0 ? 0 : b == -1 ? (long long)(0 - (unsigned long long)a) : a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
 static __device__ __forceinline__ void tile_load_f32x8(float *v, const float *p) {
