@@ -74,25 +74,32 @@ const config *with_strategy(arena *memory, const ir_kernel *kernel, const config
     cut->chunk = wish.chunk;
     cut->search = wish.search;
     cut->stage = wish.stage;
+    cut->bulk = wish.bulk;
     cut->lag = wish.lag;
+    cut->cluster = wish.cluster;
+    const char *shared = config_cluster_axis(kernel);
     for (int i = 0; i < cut->axis_count; i++) {
         config_axis &axis = cut->axes[i];
         for (; axis.warps > 2; axis.warps /= 2) axis.block /= 2;
+        if (wish.cluster > 1 && shared != nullptr && strcmp(axis.name, shared) == 0) axis.block *= wish.cluster;
         if (i == 0 && wish.lag > 0) axis = {axis.name, 1, 1, 1, 1, 1, 0};
     }
     return cut;
 }
 
-// Every strategy in every form, where it applies.
+// Every strategy in every form, where it applies; rows that two blocks of a cluster share.
 void emit_strategies(case_run &run, int number, totals &all) {
-    config wishes[6] = {};
+    config wishes[7] = {};
     for (int i = 0; i < 6; i++) {
         wishes[i].strategy = i < 3 ? STRATEGY_CHUNKS : STRATEGY_FLAT;
         wishes[i].chunk = i % 3 == 0 ? 32 : 4;
         wishes[i].search = i % 3 == 1;
-        wishes[i].stage = i == 5;
+        wishes[i].stage = wishes[i].bulk = i == 5;
         wishes[i].lag = i == 2 ? 1 : 0;
+        wishes[i].cluster = 1;
     }
+    wishes[6].strategy = STRATEGY_ROWS;
+    wishes[6].cluster = 2;
     for (const config &wish : wishes) {
         variant v = {number++, with_strategy(run.checks.arena, run.bound.kernel, wish), TARGET_CUDA, false, false};
         std::string reason;

@@ -188,7 +188,9 @@ std::vector<void *> argument_list(bound_arguments &bound, const launch_kernel &l
 // Far more than any right program needs: what goes beyond has no end. Rows may be jagged in their columns too.
 int64_t step_limit(const ir_kernel *kernel, const variant &v, const input &in, int64_t blocks, int threads) {
     int64_t most = INT64_MAX / 2000, longest = std::max(in.longest, int64_t(in.choice.columns));
-    return 1000 * (std::min(covered_if(kernel, v, in, longest), most) + in.elements + blocks * threads + 1000);
+    // Each block of a cluster goes through all tiles.
+    int64_t covered = covered_if(kernel, v, in, longest) * std::max(v.cut->cluster, 1);
+    return 1000 * (std::min(covered, most) + in.elements + blocks * threads + 1000);
 }
 
 simt::outcome run_kernel(const ir_kernel *kernel, const variant &v, const launch_kernel &launched, const simt::library &library, size_t text,
