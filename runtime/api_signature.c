@@ -159,6 +159,10 @@ static tilec_result fit_type(struct fitting *fitting, int index)
     const char *name = fitting->signature->generics[param->generic].name, *type = tilec_type_name(argument->type);
     if (is_assigned(fitting->made.type_count, fitting->types, name)) return TILEC_OK;
     if (!type) return report_failed(fitting->report, "launch.type", NULL, "'%s' has no type that kernels know", param->name);
+    const char *kind = fitting->signature->generics[param->generic].kind;
+    if (!generic_takes(kind, (enum ir_type)argument->type))
+        return report_failed(fitting->report, "launch.type", NULL, "'%s' holds %s, but its type %s stands for %s", param->name, type,
+                             name, generic_choices(kind));
     fitting->types[fitting->made.type_count++] = arena_printf(fitting->arena, "%s=%s", name, type);
     return TILEC_OK;
 }
@@ -250,7 +254,8 @@ static tilec_result fit_kernel(struct fitting *fitting, tilec_program *program, 
     const struct tilec_specialization *more = fitting->more;
     tilec_kernel *open = NULL;
     fitting->made = (struct tilec_specialization){.dim_count = more->dim_count, .dims = more->dims};
-    tilec_result result = fit_types(fitting, count);
+    struct status status = specialization_dims(fitting->arena, fitting->signature, more);
+    tilec_result result = status.ok ? fit_types(fitting, count) : report_status(fitting->report, &status);
     if (result != TILEC_OK) return result;
     result = tilec_kernel_check(program, name, &fitting->made, NULL, &open);
     if (result == TILEC_WRONG) result = find_needed(fitting, program, name, count, &open);

@@ -508,6 +508,8 @@ static struct status bind_all(struct binding *binding)
     prepare(binding);
     struct status status = check_names(binding, request->static_count, request->statics);
     if (status.ok) status = check_names(binding, request->dynamic_count, request->dynamics);
+    if (status.ok)
+        status = dims_agree(binding->arena, request->static_count, request->statics, request->dynamic_count, request->dynamics);
     if (status.ok) status = learn_files(binding);
     do {
         binding->progress = false;

@@ -35,6 +35,10 @@ struct plan_demands {
 enum { VARIANT_INDEX64 = 1, VARIANT_UNALIGNED = 2, VARIANT_COUNT = 4 };
 // `tensors` by parameter index, `data` an address of host or device.
 struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir_bindings *bindings, const struct ir_tensor *tensors);
+// Not ok: usage.static names a dimension that is to be compiled in and left open.
+struct status dims_agree(struct arena *arena, int static_count, const char *const *statics, int dynamic_count,
+                         const char *const *dynamics);
+
 // The first loop with a bound that the host knows and that lies beyond DIMENSION_MOST on either side of 0, where the
 // indices of a tile could overflow; NULL: none. *bound: that bound.
 const struct ir_axis *plan_loop_too_far(const struct ir_kernel *kernel, const struct ir_bindings *bindings, int64_t *bound);

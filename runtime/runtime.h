@@ -50,6 +50,12 @@ void json_string(struct text *out, const char *string);
 struct status specialization_read(struct arena *arena, const struct signature *signature,
                                   const struct tilec_specialization *given, struct specialization *specialization);
 
+// Whether the names to compile in and to leave open are dimensions, and none is both. Not ok: usage.static, usage.dynamic.
+struct status specialization_dims(struct arena *arena, const struct signature *signature, const struct tilec_specialization *given);
+// Which element types a generic of a kind ("float", "int", "num") stands for, and in words.
+bool generic_takes(const char *kind, enum ir_type type);
+const char *generic_choices(const char *kind);
+
 // Searches a config for a run, as resolve_request.tune wants it; `data` is this struct. Binds arguments of its own.
 struct tune_for_run {
     const tilec_program *program;

@@ -32,11 +32,16 @@ static const char **generic_names(struct arena *arena, const struct signature *s
     return names;
 }
 
-static bool kind_takes(const char *kind, enum ir_type type)
+bool generic_takes(const char *kind, enum ir_type type)
 {
     if (strcmp(kind, "float") == 0) return ir_type_is_float(type);
     if (strcmp(kind, "int") == 0) return type == TYPE_I32 || type == TYPE_I64;
     return type != TYPE_BOOL;
+}
+
+const char *generic_choices(const char *kind)
+{
+    return strcmp(kind, "float") == 0 ? "f16, bf16, f32 or f64" : strcmp(kind, "int") == 0 ? "i32 or i64" : "any type but bool";
 }
 
 static struct status read_type(struct arena *arena, const struct signature *signature, const char *text,
@@ -51,11 +56,9 @@ static struct status read_type(struct arena *arena, const struct signature *sign
         return status_failed(arena, "usage.type", "--type %s: kernel %s has no element type %s; it has %s", text, signature->name,
                              name, known_names(arena, names, signature->generic_count));
     enum ir_type type = ir_type_named(equal + 1);
-    if (type == TYPE_NONE || !kind_takes(signature->generics[generic].kind, type))
+    if (type == TYPE_NONE || !generic_takes(signature->generics[generic].kind, type))
         return status_failed(arena, "usage.type", "--type %s: %s stands for %s", text, name,
-                             strcmp(signature->generics[generic].kind, "float") == 0 ? "f16, bf16, f32 or f64"
-                             : strcmp(signature->generics[generic].kind, "int") == 0 ? "i32 or i64"
-                                                                                      : "any type but bool");
+                             generic_choices(signature->generics[generic].kind));
     if (find_name(out->type_names, out->type_count, name) >= 0)
         return status_failed(arena, "usage.type", "--type %s: %s is given twice", text, name);
     out->type_names[out->type_count] = name;
@@ -90,17 +93,12 @@ static struct status read_static(struct arena *arena, const char *name, const st
     return status_failed(arena, "usage.static", "--static %s: its value isn't known here; write --dim %s=256", name, name);
 }
 
-static struct status read_dynamic(struct arena *arena, const struct signature *signature, const char *name,
-                                  struct specialization *out)
+static void read_dynamic(const char *name, struct specialization *out)
 {
-    if (find_name(signature->dims, signature->dim_count, name) < 0)
-        return status_failed(arena, "usage.dynamic", "--dynamic %s: kernel %s has no dimension %s; it has %s", name,
-                             signature->name, name, known_names(arena, signature->dims, signature->dim_count));
     int at = find_name(out->dim_names, out->dim_count, name);
-    if (at < 0) return STATUS_OK;
+    if (at < 0) return;
     out->dim_names[at] = out->dim_names[--out->dim_count];
     out->dims[at] = out->dims[out->dim_count];
-    return STATUS_OK;
 }
 
 static struct status read_absent(struct arena *arena, const struct signature *signature, const char *name,
@@ -112,6 +110,34 @@ static struct status read_absent(struct arena *arena, const struct signature *si
         return STATUS_OK;
     }
     return status_failed(arena, "usage.absent", "--without %s: kernel %s has no optional tensor of that name", name, signature->name);
+}
+
+static struct status check_dims(struct arena *arena, const struct signature *signature, const char *option, int count,
+                                const char *const *names)
+{
+    for (int i = 0; i < count; i++)
+        if (find_name(signature->dims, signature->dim_count, names[i]) < 0)
+            return status_failed(arena, arena_printf(arena, "usage.%s", option), "--%s %s: kernel %s has no dimension %s; it has %s",
+                                 option, names[i], signature->name, names[i],
+                                 known_names(arena, signature->dims, signature->dim_count));
+    return STATUS_OK;
+}
+
+struct status dims_agree(struct arena *arena, int static_count, const char *const *statics, int dynamic_count,
+                         const char *const *dynamics)
+{
+    for (int i = 0; i < static_count; i++)
+        if (find_name(dynamics, dynamic_count, statics[i]) >= 0)
+            return status_failed(arena, "usage.static", "--static %s and --dynamic %s: a dimension is compiled in or left open",
+                                 statics[i], statics[i]);
+    return STATUS_OK;
+}
+
+struct status specialization_dims(struct arena *arena, const struct signature *signature, const struct tilec_specialization *given)
+{
+    struct status status = check_dims(arena, signature, "static", given->static_count, given->statics);
+    if (status.ok) status = check_dims(arena, signature, "dynamic", given->dynamic_count, given->dynamics);
+    return status.ok ? dims_agree(arena, given->static_count, given->statics, given->dynamic_count, given->dynamics) : status;
 }
 
 struct status specialization_read(struct arena *arena, const struct signature *signature,
@@ -129,9 +155,9 @@ struct status specialization_read(struct arena *arena, const struct signature *s
     };
     for (int i = 0; status.ok && i < given->type_count; i++) status = read_type(arena, signature, given->types[i], specialization);
     for (int i = 0; status.ok && i < given->dim_count; i++) status = read_dim(arena, signature, given->dims[i], specialization);
+    if (status.ok) status = specialization_dims(arena, signature, given);
     for (int i = 0; status.ok && i < given->static_count; i++) status = read_static(arena, given->statics[i], specialization);
-    for (int i = 0; status.ok && i < given->dynamic_count; i++)
-        status = read_dynamic(arena, signature, given->dynamics[i], specialization);
+    for (int i = 0; status.ok && i < given->dynamic_count; i++) read_dynamic(given->dynamics[i], specialization);
     for (int i = 0; status.ok && i < given->absent_count; i++)
         status = read_absent(arena, signature, given->absent[i], specialization);
     return status;

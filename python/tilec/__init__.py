@@ -13,6 +13,7 @@ from ._config import Config, Dispatch
 from ._errors import (
     ConfigError,
     Error,
+    FileError,
     InternalError,
     LaunchError,
     Message,
@@ -31,6 +32,7 @@ __all__ = [
     "ConfigError",
     "Dispatch",
     "Error",
+    "FileError",
     "InternalError",
     "Kernel",
     "LaunchError",
@@ -49,5 +51,7 @@ __all__ = [
 
 def explain(code):
     """The long explanation of a code like "E0203", or None."""
+    if not isinstance(code, str):
+        raise TypeError(f"a code is text like 'E0203', not {type(code).__name__}")
     text = _library.lib.tilec_explain(code.encode())
     return None if text is None else text.decode()

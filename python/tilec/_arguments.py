@@ -32,15 +32,17 @@ class Arguments:
             data=tensor.address if address is None else address,
         )
 
-    def set_number(self, index, value):
+    def set_number(self, index, value, name):
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # numpy's has no __index__
             self.array[index] = c.Argument(type=TYPE_NUMBERS["bool"], integer=int(value), number=float(value))
         elif hasattr(value, "__index__") and not isinstance(value, float):
             self.array[index] = c.Argument(
                 type=TYPE_NUMBERS["i64"], integer=value.__index__(), number=float(value.__index__())
             )
-        else:
+        elif hasattr(value, "__float__"):
             self.array[index] = c.Argument(type=TYPE_NUMBERS["f64"], number=float(value))
+        else:
+            raise TypeError(f"'{name}' must be a number, not {type(value).__name__}")
 
     def set_inputs(self, indices, params, inputs, tensors):
         """The inputs of a call: `tensors` by index of parameter, the others from `inputs`."""
@@ -48,4 +50,4 @@ class Arguments:
             if index in tensors:
                 self.set_tensor(index, tensors[index])
             elif params[index]["kind"] == "scalar" and value is not None:
-                self.set_number(index, value)
+                self.set_number(index, value, params[index]["name"])

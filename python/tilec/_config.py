@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs: how a kernel is cut into tiles and dealt out to threads, as JSON that can be read, kept and edited."""
 
+import collections.abc
 import json
 import os
 
 from . import _handles, _library as c
+from ._errors import FileError, ProgramError
+
+
+def _wrong(reason):
+    """The exception for text that is no config."""
+    error = ProgramError(f"error[config.json]: {reason}")
+    error.code, error.message = "config.json", reason
+    return error
+
+
+def _read(path):
+    """The bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as cause:
+        reason = f"can't read {os.fsdecode(path)}: {cause.strerror}"
+        error = FileError(reason)
+        error.code, error.errno, error.filename = "usage.file", cause.errno, cause.filename
+        raise error from cause
 
 
 class Config:
@@ -14,16 +35,23 @@ class Config:
     """
 
     def __init__(self, text, kernel=None):
+        if not isinstance(text, str):
+            raise TypeError(f"a config is made of JSON text, not {type(text).__name__}; Config.load reads a file")
         self._text, self._kernel = text, kernel
-        self._data = json.loads(text)
+        try:
+            self._data = json.loads(text)
+        except ValueError as cause:
+            raise _wrong(f"a config is a JSON object: {cause}") from cause
         if not isinstance(self._data, dict):
-            raise ValueError("a config is a JSON object")
+            raise _wrong("a config is a JSON object")
 
     @classmethod
     def load(cls, path):
         """Reads a file. Whether it fits a kernel shows when it is used with one."""
-        with open(path, encoding="utf-8") as file:
-            return cls(file.read())
+        try:
+            return cls(_read(path).decode())
+        except (UnicodeDecodeError, ProgramError) as cause:
+            raise _wrong(f"{os.fsdecode(path)}: {getattr(cause, 'message', cause)}") from cause
 
     def save(self, path, minimal=False):
         """Writes a file so that a reader sees the old one or the new one."""
@@ -42,6 +70,15 @@ class Config:
 
     def __getitem__(self, key):
         return self._data[key]
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __reduce__(self):
+        return Config, (self._text,)  # the kernel stays behind
 
     def __eq__(self, other):
         return self._data == other._data if isinstance(other, Config) else NotImplemented
@@ -68,8 +105,8 @@ class Dispatch:
     @classmethod
     def load(cls, path):
         """Of a file, as Config.load; raises if there is none."""
-        with open(path, encoding="utf-8"):
-            return cls(path)
+        _read(path)
+        return cls(path)
 
     def __eq__(self, other):
         return os.path.abspath(self.path) == os.path.abspath(other.path) if isinstance(other, Dispatch) else NotImplemented
@@ -81,6 +118,14 @@ class Dispatch:
         return f"<tilec.Dispatch {self.path}>"
 
 
+def checked_config(what, config, *more):
+    """The config, if it is one, or None, or of one of the classes `more`."""
+    if config is not None and not isinstance(config, (Config, *more)):
+        kinds = ", ".join([f"a tilec.{kind.__name__}" for kind in (Config, *more)])
+        raise TypeError(f"{what} is {kinds} or None, not {type(config).__name__}")
+    return config
+
+
 _FLAGS = {"force": "force", "skip": "skip", "assert_hit": "assert_hit"}
 _TEXTS = {"dir": "folder", "kind": "kind", "heuristics": "heuristics", "remote": "remote"}
 
@@ -88,9 +133,13 @@ _TEXTS = {"dir": "folder", "kind": "kind", "heuristics": "heuristics", "remote":
 def cache_options(given, **more):
     """The structure for with_options(cache={…}): what isn't there is as the environment says."""
     fields = dict(more)
+    if not isinstance(given, (type(None), collections.abc.Mapping)):
+        raise TypeError(f"cache wants a dict, {{\"dir\": \"/path\"}}, not {type(given).__name__}")
     for name, value in (given or {}).items():
         if name in _FLAGS:
             fields[_FLAGS[name]] = int(bool(value))
+        elif name in _TEXTS and not isinstance(value, (str, bytes, os.PathLike, type(None))):
+            raise TypeError(f"cache: '{name}' is text, not {type(value).__name__}")
         elif name in _TEXTS and value is not None:
             fields[_TEXTS[name]] = os.fsencode(value)
         elif name not in _TEXTS:

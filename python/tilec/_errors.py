@@ -66,6 +66,16 @@ class UsageError(Error, ValueError):
     """A name, a file or an option that isn't there."""
 
 
+class FileError(UsageError, OSError):
+    """A file that can't be read."""
+
+    def __new__(cls, text, messages=()):
+        return OSError.__new__(cls, text)  # two values would be a number and its meaning
+
+    def __str__(self):
+        return self.message
+
+
 class MissingError(Error, RuntimeError):
     """Something is missing: a C compiler, NVRTC, a driver, a device."""
 
@@ -107,5 +117,12 @@ def refused(kernel, code, reason):
     return error
 
 
-for _kind in (Message, Error, TuneInterrupted, *KINDS.values()):
+def usage(code, reason):
+    """The exception for an option that is wrong before libtilec sees it."""
+    error = UsageError(f"error[{code}]: {reason}")
+    error.code, error.message = code, reason
+    return error
+
+
+for _kind in (Message, Error, TuneInterrupted, FileError, *KINDS.values()):
     _kind.__module__ = "tilec"  # where people find them

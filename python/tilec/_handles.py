@@ -32,6 +32,9 @@ class Handle:
     def __init__(self, value, free, *needs):
         self.value, self._free, self.needs = value, getattr(c.lib, free), needs
 
+    def __reduce__(self):
+        raise TypeError("what libtilec holds can't be copied or pickled: load the program where it is needed")
+
     def __del__(self):
         if not _ending:
             self._free(self.value)

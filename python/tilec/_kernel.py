@@ -10,8 +10,8 @@ from ctypes import byref
 
 from . import _arrays, _fast, _handles, _library as c, _ship, _tune
 from ._arguments import Arguments
-from ._config import Config, Dispatch, cache_options
-from ._errors import refused
+from ._config import Config, Dispatch, cache_options, checked_config
+from ._errors import refused, usage
 
 
 class _Entry:
@@ -96,6 +96,7 @@ class Kernel:
 
     @config.setter
     def config(self, config):
+        checked_config(f"{self.name}.config", config, Dispatch)
         with self._lock:
             self._config = config
             self._forget()
@@ -106,15 +107,34 @@ class Kernel:
         "kind" ("local", "strict", "remote", "aot"), "heuristics" (a folder), "remote" (an address, or "none"), "force",
         "skip", "assert_hit"."""
         cache_options(cache)
+        checked_config("config", config, Dispatch)
+        dynamic, static = self._dimensions("dynamic", dynamic), self._dimensions("static", static)
+        for name in static:
+            if name in dynamic:
+                raise usage("usage.static", f"'{name}' is in static and in dynamic: it is compiled in or left open")
         other = type(self)(self._program, self._about, self._path)
         other._config, other._dynamic, other._static, other._checked, other._cache = (
-            config or self._config,
-            tuple(dynamic),
-            tuple(static),
+            self._config if config is None else config,
+            dynamic,
+            static,
             checked,
             self._cache if cache is None else dict(cache),
         )
         return other
+
+    def _dimensions(self, option, names):
+        """The names of dimensions that an option gives."""
+        if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
+            raise TypeError(f"{option} is a list of names, {option}=['M'], not {names!r}")
+        names = tuple(names)
+        for name in names:
+            if name not in self._about["dims"]:
+                known = ", ".join(self._about["dims"]) or "none"
+                raise usage(f"usage.{option}", f"{option}: kernel {self.name} has no dimension {name!r}; it has {known}")
+        return names
+
+    def __reduce__(self):
+        raise TypeError(f"the kernel {self.name} can't be copied or pickled: load the program where it is needed")
 
     # -------------------------------------------------------------------------------- a call, the long way
 
@@ -358,6 +378,7 @@ class Kernel:
         It is that for the types and extents of the last call, or for `types` ({"T": "f16"}) and `dims` ({"M": 64}).
         Without `config` it is what that call ran. `target` is the device of that call if it was a GPU, else "sm_90".
         """
+        checked_config("config", config)
         kernel = self._specialized(types, dims)
         last = self._last if self._last is not None and kernel is self._last.kernel else None
         config = config or (self._config if isinstance(self._config, Config) else None)
@@ -385,6 +406,8 @@ class Kernel:
 
     def fit(self, config, *, types=None, dims=None):
         """The config in full, with the defaults of this kernel for keys it leaves out; raises if it doesn't fit."""
+        if checked_config("config", config) is None:
+            raise TypeError("config is a tilec.Config, not None")
         kernel = self._specialized(types, dims)
         return Config(_handles.config_text(_handles.parse_config(kernel, config.json())), kernel)
 
@@ -433,6 +456,7 @@ class Kernel:
         force: searches though the best is known. progress: called with (configs done, best milliseconds or None,
         phase). Ctrl-C raises TuneInterrupted, which has the best config so far.
         """
+        _tune.check_options(effort, budget, count)
         given = self.__signature__.bind(*inputs, **named)
         given.apply_defaults()
         inputs, _ = self._unpack([given.arguments[name] for name in self._names])
@@ -493,6 +517,7 @@ class Kernel:
         shapes: the path of a list, or the list. arguments: {"x": "randn"}, as on the command line, for all shapes; so
         are dims and types. note: called with a line for each step. The other words are those of the command line.
         """
+        _tune.check_options(effort, budget, count)
         search = {"effort": effort, "budget": budget, "count": count, "from_cache": from_cache, "shard": shard}
         more = {"goal": goal, "threshold": threshold, "max_configs": max_configs, "list": int(list)}
         return _ship.aot(
@@ -505,4 +530,5 @@ class Kernel:
         Without `config` and `heuristics` (a path) the heuristic file that is found, else the default config. Dimensions
         of `dims` are compiled in.
         """
+        checked_config("config", config)
         return _ship.bundle(self, folder, architectures, name, config, heuristics, types, dims, self._cache)

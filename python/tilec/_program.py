@@ -30,7 +30,7 @@ class Program:
 
     def __getitem__(self, name):
         if name not in self._about:
-            raise KeyError(name)
+            raise KeyError(f"{self._path} has no kernel {name}; it has {', '.join(self.kernels) or 'none'}")
         if name not in self._made:
             self._made.setdefault(name, _kernel_class(self._about[name])(self._handle, self._about[name], self._path))
         return self._made[name]
@@ -42,13 +42,16 @@ class Program:
         """Checks every kernel under every kind of element type; raises ProgramError with all that is wrong."""
         c.call("tilec_program_check", self._handle.value, c.REPORT)
 
+    def __reduce__(self):
+        raise TypeError("a program can't be copied or pickled: load it where it is needed")
+
     def __repr__(self):
         return f"<tilec.Program {self._path}: {', '.join(self.kernels)}>"
 
 
 def load(path):
-    """Reads a .tile file with what it imports. Raises UsageError if it can't be read, ProgramError if it isn't
-    right."""
+    """Reads a .tile file with what it imports. Raises UsageError if it can't be read, ProgramError if it can't be
+    parsed. Names and types are checked at a kernel's first call, or by Program.check() for all kernels at once."""
     path = os.fspath(path)
     handle = c.make("tilec_program_load", os.fsencode(path), c.REPORT)
     return Program(_handles.Handle(handle, "tilec_program_free"), os.fsdecode(path))
@@ -56,7 +59,9 @@ def load(path):
 
 def parse(text, name="<text>"):
     """The same for text. `name` stands in messages; imports are relative to its folder."""
-    data = text.encode()
+    if not isinstance(text, str):
+        raise TypeError(f"a program is text, not {type(text).__name__}; tilec.load reads a file")
+    data = text.encode("utf-8", "surrogatepass")  # what is no UTF-8 the message points at
     handle = c.make("tilec_program_parse", os.fsencode(name), data, len(data), c.REPORT)
     return Program(_handles.Handle(handle, "tilec_program_free"), os.fsdecode(name))
 
@@ -86,6 +91,7 @@ def _kernel_class(about):
     text = f"def __call__({head}):\n    return self._fast({', '.join([*names, 'out', 'stream'])})\n"
     exec(compile(text, f"<tilec: {about['name']}>", "exec"), scope)
     call = scope["__call__"]
+    call.__qualname__ = about["name"]  # as messages name it
     call._torchdynamo_disable = True  # torch.compile can't look into foreign calls
     what = ", ".join(p["name"] for p in about["params"] if p["kind"] == "out") or "nothing"
     call.__doc__ = (

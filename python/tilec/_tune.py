@@ -14,7 +14,23 @@ from ctypes import byref
 from . import _arrays, _library as c
 from ._arguments import Arguments
 from ._config import Config, cache_options
-from ._errors import ConfigError, TuneInterrupted
+from ._errors import ConfigError, TuneInterrupted, usage
+
+
+EFFORTS = ("none", "quick", "full")
+
+
+def check_options(effort, budget, count):
+    """What a search is asked for, by Python's names."""
+    if effort is not None and effort not in EFFORTS:
+        raise usage("usage.effort", f"effort is 'none', 'quick' or 'full', not {effort!r}")
+    for name, value in (("budget", budget), ("count", count)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise TypeError(f"{name} is a number, not {type(value).__name__}")
+    if budget is not None and not 0 < budget < math.inf:
+        raise usage("usage.budget", f"budget is a number of seconds above 0, not {budget!r}")
+    if count is not None and (count < 1 or count != int(count)):
+        raise usage("usage.count", f"count is a number of configs from 1 on, not {count!r}")
 
 
 def _save(kernel, folder, library, inputs, tensors):
@@ -31,14 +47,16 @@ def _save(kernel, folder, library, inputs, tensors):
             words.append(f"{parameter['name']}=@{path}")
             types.setdefault(parameter["type"], tensors[index].type)
         elif value is not None:
-            words.append(
-                f"{parameter['name']}={str(bool(value)).lower() if parameter['type'] == 'bool' else repr(_number(value))}"
-            )
+            name = parameter["name"]
+            text = str(bool(value)).lower() if parameter["type"] == "bool" else repr(_number(value, name))
+            words.append(f"{name}={text}")
     generic = [generic["name"] for generic in kernel._about["generics"]]
     return words, [f"{name}={types[name]}" for name in generic if name in types]
 
 
-def _number(value):
+def _number(value, name):
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        raise TypeError(f"'{name}' must be a number, not {type(value).__name__}")
     return value.__index__() if hasattr(value, "__index__") and not isinstance(value, float) else float(value)
 
 
@@ -125,7 +143,7 @@ def tune(kernel, library, device, inputs, tensors, effort, budget, count, force,
     with tempfile.TemporaryDirectory(prefix="tilec-") as folder:
         words, types = _save(kernel, folder, library, inputs, tensors)
         run = _run_options(kernel, device, words, types, cache)
-        options = c.TuneOptions(run=run, count=count or 0, progress=watch.told, stopped=watch.stopped)
+        options = c.TuneOptions(run=run, count=int(count or 0), progress=watch.told, stopped=watch.stopped)
         return _run(kernel, options, watch)
 
 

@@ -138,6 +138,8 @@ def test_usage():
     expect(["emit", TWO, "--kernel", "total", "--dim", "M=3", "--dim", "M=4"], 2, err=["M is given twice"])
     expect(["emit", TWO, "--kernel", "total", "--static", "M"], 2, err=["write --dim M="])
     expect(["emit", TWO, "--kernel", "total", "--dynamic", "Q"], 2, err=["has no dimension Q"])
+    expect(["emit", TWO, "--kernel", "total", "--dim", "M=4", "--static", "M", "--dynamic", "M"], 2,
+           err=["a dimension is compiled in or left open"])
     expect(["emit", TWO, "--kernel", "total", "--without", "x"], 2, err=["no optional tensor of that name"])
     expect(["emit", TWO, "--kernel", "total", "--target", "gpu"], 2, err=["no target gpu"])
     expect(["emit", TWO, "--kernel", "total", "--arch", "90"], 2, err=["sm_90"])

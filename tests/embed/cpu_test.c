@@ -139,7 +139,7 @@ static void specializations_for_arguments(struct unit *unit)
     CHECK_NUMBER(unit, tilec_kernel_for(session.program, NULL, sums.arguments, 3, NULL, NULL, &kernel), TILEC_LAUNCH);
     sums.arguments[0].rank = 2;
     sums.arguments[0].type = TILEC_I32;
-    CHECK_NUMBER(unit, tilec_kernel_for(session.program, NULL, sums.arguments, 3, NULL, NULL, &kernel), TILEC_USAGE);
+    CHECK_NUMBER(unit, tilec_kernel_for(session.program, NULL, sums.arguments, 3, NULL, NULL, &kernel), TILEC_LAUNCH);
     session_end(&session);
 }
 

@@ -103,6 +103,19 @@ static void lists(struct unit *unit)
         NAMED(cases[i].words, tilec_kernel_check(all.program, NULL, &cases[i].given, all.report, &kernel));
         NAMED(cases[i].words, tilec_kernel_for(all.program, NULL, all.sums.arguments, 3, &cases[i].given, all.report, &kernel));
     }
+    const char *const z[] = {"Z"}, *const m[] = {"M"};
+    const struct {
+        struct tilec_specialization given;
+        const char *words;
+    } dims[] = {
+        {{.static_count = 1, .statics = z}, "--static Z: kernel jagged_sum has no dimension Z; it has nnz, M, B"},
+        {{.dynamic_count = 1, .dynamics = z}, "--dynamic Z: kernel jagged_sum has no dimension Z"},
+        {{.static_count = 1, .statics = m, .dynamic_count = 1, .dynamics = m}, "--static M and --dynamic M"},
+    };
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        NAMED(dims[i].words, tilec_kernel_check(all.program, NULL, &dims[i].given, all.report, &kernel));
+        NAMED(dims[i].words, tilec_kernel_for(all.program, NULL, all.sums.arguments, 3, &dims[i].given, all.report, &kernel));
+    }
     const struct tilec_run_options runs = {.out_count = 1};
     NAMED("tilec_run_kernel: outs is NULL", tilec_run_kernel(all.program, &runs, all.report, &run));
     NAMED("outs is NULL", tilec_bench_kernel(all.program, &(struct tilec_bench_options){.run = runs}, all.report, &(tilec_bench *){0}));

@@ -72,7 +72,7 @@ def test_dispatch_without_a_cache():
 
 def test_wrong_dispatch():
     "what is wrong with the file or its key is said, with the place"
-    with raises(FileNotFoundError):
+    with raises(tilec.FileError, "usage.file"):
         tilec.Dispatch.load(PLACE / "none.json")
     for key, words in (("next_pow2(Q)", "wrong.json:1:"), ("B +", "wrong.json:1:")):
         with raises(tilec.ProgramError, words=words):

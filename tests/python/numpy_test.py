@@ -2,6 +2,7 @@
 """The package on numpy's arrays: results of the examples, what may be passed and how, failures, threads, forks,
 configs."""
 
+import copy
 import inspect
 import os
 import pathlib
@@ -268,6 +269,95 @@ def test_errors_of_scalars():
         kernel(x, None, y, times=0.5, on=True)
     with raises(tilec.LaunchError, "launch.strides", "'y' is written"):
         kernel(x, None, np.ones(8, "f4")[::2], on=True)
+
+
+def test_errors_of_options():
+    "options that are wrong are refused where they are set"
+    kernel = tilec.load(EXAMPLES / "jagged_sum.tile").jagged_sum
+    for option in ("static", "dynamic"):
+        with raises(tilec.UsageError, f"usage.{option}", "has no dimension 'Z'; it has "):
+            kernel.with_options(**{option: ["Z"]})
+        with raises(TypeError, words=f"{option} is a list of names"):
+            kernel.with_options(**{option: "M"})
+    with raises(tilec.UsageError, "usage.static", "'M' is in static and in dynamic"):
+        kernel.with_options(static=["M"], dynamic=["M"])
+    for wrong in (5, "x", {}):
+        with raises(TypeError, words="jagged_sum.config is a tilec.Config, a tilec.Dispatch or None, not "):
+            kernel.config = wrong
+        for call in (kernel.with_options, kernel.source, kernel.fit):
+            with raises(TypeError, words="config is a tilec.Config"):
+                call(config=wrong)
+    assert kernel.config is None
+    with raises(TypeError, words="cache wants a dict"):
+        kernel.with_options(cache="zz")
+    with raises(TypeError, words="'dir' is text, not int"):
+        kernel.with_options(cache={"dir": 5})
+    with raises(TypeError, words="a code is text like 'E0203'"):
+        tilec.explain(None)
+    for word, value, code, words in (
+        ("effort", "fast", "usage.effort", "'quick' or 'full', not 'fast'"),
+        ("budget", -1, "usage.budget", "above 0, not -1"),
+        ("count", 0, "usage.count", "from 1 on, not 0"),
+    ):
+        with raises(tilec.UsageError, code, words):
+            kernel.autotune(draw(11, 5), OFFSETS, **{word: value})
+        with raises(tilec.UsageError, code, words):
+            kernel.aot([], **{word: value})
+
+
+def test_errors_of_files():
+    "files and texts that are wrong raise tilec's own exceptions, which are Python's, too"
+    with raises(tilec.FileError, "usage.file", "can't read /nonexistent/c: No such file") as caught:
+        tilec.Config.load("/nonexistent/c")
+    assert isinstance(caught[0], (tilec.UsageError)) and isinstance(caught[0], OSError) and caught[0].errno == 2
+    assert str(pickle.loads(pickle.dumps(caught[0]))) == str(caught[0])
+    with raises(tilec.FileError, "usage.file"):
+        tilec.Dispatch.load("/nonexistent/d")
+    for text in ("{", "[]", "nothing"):
+        with raises(tilec.ProgramError, "config.json", "a config is a JSON object"):
+            tilec.Config(text)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"\xff")
+        file.flush()
+        with raises(tilec.ProgramError, "config.json", file.name):
+            tilec.Config.load(file.name)
+    for text in ("// \udc80", "// \ud800"):
+        with raises(tilec.ProgramError, words="UTF-8"):
+            tilec.parse(text)
+    with raises(TypeError, words="a program is text, not bytes"):
+        tilec.parse(b"")
+
+
+def test_errors_that_name():
+    "what is wrong has its own name: arguments of the wrong kind, scalars, keywords, kernels"
+    x, w = draw(11, 5), draw(11)
+    with raises(tilec.LaunchError, "launch.type", "'offsets' holds f32, but its type I stands for i32 or i64"):
+        SUM.jagged_sum(x, w)
+    with raises(tilec.LaunchError, "launch.type", "'x' holds i32, but its type T stands for f16, bf16, f32 or f64"):
+        SUM.jagged_sum(x.astype("i4"), OFFSETS)
+    kernel, y = tilec.parse(SCALED).scaled, np.ones(4, "f4")
+    for wrong in ("a", [1], object()):
+        with raises(TypeError, words="'scale' must be a number, not "):
+            kernel(y.copy(), None, y, scale=wrong, on=True)
+        with raises(TypeError, words="'scale' must be a number, not "):
+            kernel.autotune(y.copy(), None, y, scale=wrong, on=True)
+    if sys.version_info >= (3, 10):
+        with raises(TypeError, words="jagged_sum() got an unexpected keyword"):
+            SUM.jagged_sum(x, OFFSETS, offset=1)
+    with raises(KeyError, words="has no kernel zip; it has jagged_sum"):
+        SUM["zip"]
+
+
+def test_copies():
+    "kernels and programs aren't copied or pickled, configs are"
+    kernel = tilec.load(EXAMPLES / "jagged_sum.tile").jagged_sum
+    config = kernel.default_config()
+    for thing in (SUM, kernel, SUM._handle):
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            with raises(TypeError, words="can't be copied or pickled"):
+                way(thing)
+    assert copy.deepcopy(config) == config == pickle.loads(pickle.dumps(config))
+    assert copy.deepcopy(config).minimal() == config.minimal()
 
 
 # ------------------------------------------------------------------------------------------------ threads and processes
