@@ -47,13 +47,13 @@ static bool read_rows(const struct arguments *arguments, struct tilec_rows *rows
     rows->rows = (int64_t)count;
     rows->longest = (int64_t)longest;
     const char *architecture = option_value(arguments, OPTION_ARCH);
-    rows->target = given == 0 ? NULL : architecture ? architecture : "sm_90";
+    rows->target = architecture ? architecture : given ? "sm_90" : NULL;
     return true;
 }
 
 static tilec_result config_default(const struct arguments *arguments, struct chosen *chosen)
 {
-    struct tilec_rows rows;
+    struct tilec_rows rows = {0};
     if (!read_rows(arguments, &rows)) return TILEC_USAGE;
     tilec_result result = tilec_config_default(chosen->kernel, &rows, &chosen->config);
     if (result != TILEC_OK) return usage_error("config: there is no default config for this kernel"), result;

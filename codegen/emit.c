@@ -83,9 +83,9 @@ static void prepare(struct emitter *emitter) {
     note_users(emitter, kernel->body);
     find_handed_on(emitter, kernel->body);
     emitter->for_tiles = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
-    emitter->is_rows = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
     emitter->tile_offset = ARENA_ARRAY(arena, int64_t, kernel->value_count + 1);
     emitter->tile_base = ARENA_ARRAY(arena, const char *, kernel->value_count + 1);
+    emitter->delivery_of = ARENA_ARRAY(arena, struct delivery *, kernel->value_count + 1);
     find_tile_values(emitter, kernel->body);
     emitter->last_loads = ARENA_ARRAY(arena, const struct ir_op *, kernel->param_count + 1);
     note_last_loads(emitter, kernel->body);
@@ -125,6 +125,8 @@ static void write_config(struct emitter *emitter) {
     chunk = print(emitter, "%s%s%s", chunk, config->search ? " by search" : "", config->bulk ? " staged in bulk" : config->stage ? " staged" : "");
     if (config->dot != DOT_FMA)
         chunk = print(emitter, "%s; dot %s, stages %d", chunk, config_dot_name(config->dot), config->stages);
+    if (config->producers)
+        chunk = print(emitter, "%s, producers %d", chunk, config->producers);
     const char *cluster = config->cluster > 1 ? print(emitter, "; cluster %d", config->cluster) : "";
     if (config->fast)
         cluster = print(emitter, "%s; fast", cluster);
@@ -232,7 +234,7 @@ static int line_of_next(const struct ir_op *op) {
 static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
     const struct ir_kernel *kernel = emitter->kernel;
     int launches = count_launches(kernel), number = 0;
-    plan->kernels = ARENA_ARRAY(emitter->arena, struct launch_kernel, kernel->param_count + launches + 1);
+    plan->kernels = ARENA_ARRAY(emitter->arena, struct launch_kernel, kernel->param_count + 2 * launches + 1);
     emitter->name_count = 0;
     const char *stem = unique_name(emitter, kernel->name);
     for (int p = 0; p < kernel->param_count; p++)
@@ -248,6 +250,10 @@ static void write_functions(struct emitter *emitter, struct launch_plan *plan) {
         if (plan->kernel_count)
             line(emitter, "%s", "");
         const char *name = launches > 1 ? print(emitter, "%s_%d", stem, ++number) : stem;
+        if (wants_maps(emitter, op)) {
+            write_map_launch(emitter, op, print(emitter, "%s_maps", name), &plan->kernels[plan->kernel_count++]);
+            line(emitter, "%s", "");
+        }
         emitter->end_line = line_of_next(op);
         write_launch(emitter, op, name, &plan->kernels[plan->kernel_count++]);
     }

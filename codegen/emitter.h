@@ -39,6 +39,8 @@ struct group {  // operations that share one nest of register loops
     bool stages;   // copies tiles to shared memory: only more such may join
 };
 
+enum part { PART_WHOLE, PART_CONSUMERS, PART_PRODUCER };  // of a launch that is being written (producer.c)
+
 struct emitter {
     struct arena *arena;
     const struct lowered *lowered;
@@ -61,7 +63,6 @@ struct emitter {
     bool *hazards;            // by parameter: loaded and stored in the launch that is being written
     const struct ir_op **last_loads;  // by parameter, in the order of the text; NULL: never loaded
     bool *for_tiles;          // by value id: only the places of staged tiles ask for it
-    bool *is_rows;            // by value id: a product's first operand
     axes_t tile_axes, register_axes;  // of staged tiles; whose positions threads ask for
 
     // Of the function being written
@@ -81,6 +82,12 @@ struct emitter {
     int64_t *tile_offset;                  // by value id: of a staged tile, from its base
     const char **tile_base;                // by value id: where its loop's present tiles are; NULL: the start of all
     int64_t stage_top, stage_bytes;        // of dynamic shared memory: in use here, and at most
+    enum part part;
+    const struct produced *produced;       // the launch, where warps of their own copy its tiles; else NULL
+    struct ring **rings;
+    int ring_count, ring_capacity, phase_top;
+    const char *under_way;                 // variable: the barrier of the tile that a product under way reads, or 0
+    struct delivery **delivery_of;         // by value id: of a tile that is being waited for or will be; else NULL
     const char **positions;                // variables of threads' positions: dropped again where nothing needs them
     int position_count, position_capacity;
     int64_t shared_bytes, exchange_bytes;  // of the block's scratch, and of half of what the cluster's others read
@@ -199,6 +206,8 @@ bool has_threads(const struct axis_layout *layout);  // more than one, in one bl
 // Part of the thread's coordinate along an axis: "(lane >> 2 & 7)".
 const char *bits_text(struct emitter *emitter, const char *from, int shift, int count, int all);
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan);
+bool wants_maps(const struct emitter *emitter, const struct ir_op *top);  // a launch before makes some for it
+void write_map_launch(struct emitter *emitter, const struct ir_op *top, const char *name, struct launch_kernel *plan);
 void write_fill(struct emitter *emitter, int param, const char *name, struct launch_kernel *plan);
 // Which tensors the launch both loads and stores. What another launch stored is there when this one begins.
 void find_hazards(struct emitter *emitter, const struct ir_op *top);

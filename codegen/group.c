@@ -482,7 +482,7 @@ void write_segment(struct emitter *emitter, struct ir_op **ops, int count) {
     for (int i = 0; i < count; i++) {
         bool written = ops[i]->result_count && emitter->forms[ops[i]->results[0]->id].kind && ops[i]->code != OP_REDUCE;
         bool elsewhere = ops[i]->result_count && emitter->for_tiles[ops[i]->results[0]->id];
-        if (!is_leaf(ops[i]) && !elsewhere && !written && !is_floating(emitter, ops[i]))
+        if (!is_leaf(ops[i]) && !elsewhere && !written && !is_floating(emitter, ops[i]) && !is_left_out(emitter, ops[i]))
             place(&segment, ops[i]);
     }
     put_loads_ahead(&segment);

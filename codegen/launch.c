@@ -97,7 +97,8 @@ static const char *offset_text(struct emitter *emitter, const struct axis_layout
     bool sum = layout->blocks > 1 && layout->warps > 1;
     if (layout->lanes > 1) {
         const char *lane = bits_text(emitter, "lane", layout->lane_shift, layout->lanes, 32);
-        text = text ? print(emitter, sum ? "(%s) * %d + %s" : "%s * %d + %s", text, layout->lanes, lane) : lane;
+        int apart = layout->paired ? 2 * layout->lanes : layout->lanes;
+        text = text ? print(emitter, sum ? "(%s) * %d + %s" : "%s * %d + %s", text, apart, lane) : lane;
         sum |= layout->warps > 1 || layout->blocks > 1;
         emitter->needs_lane = true;
     }
@@ -364,6 +365,8 @@ static void write_launch_words(struct emitter *emitter, const struct launch_kern
 static void write_head(struct emitter *emitter, const char *name, const struct signature *signature, int threads,
                        int min_blocks) {
     const char *cluster = emitter->cluster > 1 ? print(emitter, "__cluster_dims__(%d, 1, 1) ", emitter->cluster) : "";
+    if (emitter->produced && !min_blocks)
+        min_blocks = 1;  // the compiler has to know how many registers there are
     const char *bounds = min_blocks ? print(emitter, "%d, %d", threads, min_blocks) : print(emitter, "%d", threads);
     if (emitter->cuda)
         line(emitter, "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(%s) {", cluster, bounds, name,
@@ -469,9 +472,97 @@ static void finish_function(struct emitter *emitter, struct text *outer, struct 
     line(emitter, "}");
     write_runner(emitter, name, &signature);
     text_free(body);
+    emitter->produced = NULL;
     plan->name = name;
     plan->static_shared_bytes = emitter->shared_bytes + 2 * emitter->exchange_bytes + local_bytes;
     plan->shared_bytes = emitter->stage_bytes;
+}
+
+// ---------------------------------------------------------------------------------------------- launches with producers
+
+static const struct produced *produced_of(const struct emitter *emitter, const struct ir_op *top) {
+    for (int i = 0; i < emitter->lowered->produced_count; i++)
+        if (emitter->lowered->produced[i].top == top)
+            return &emitter->lowered->produced[i];
+    return NULL;
+}
+
+struct tile_writer {
+    struct emitter *emitter;
+    struct grid *grid;
+    struct ir_op *top;
+};
+
+static void write_grid_tile(void *data, const char *number) {
+    struct tile_writer *writer = data;
+    write_grid(writer->emitter, writer->grid, number);
+    write_ops(writer->emitter, &writer->top, 1);
+}
+
+static void plan_blocks(struct emitter *emitter, const struct produced *produced, struct launch_kernel *plan) {
+    plan->threads += producing_threads();
+    plan->grid_count = 1;
+    plan->grid = ARENA_NEW(emitter->arena, struct launch_axis);
+    plan->grid[0] = (struct launch_axis){.name = "block", .lo = number(emitter, 0), .hi = produced->blocks, .block = 1};
+}
+
+static const struct ir_op *launch_before(const struct ir_op *top) {
+    do
+        top = top->previous;
+    while (top && !is_control(top));
+    return top;
+}
+
+// Whether the launch before has no blocks only where this one has none either: they have a loop to the same end.
+static bool shares_end(const struct emitter *emitter, const struct ir_op *before, const struct ir_op *top) {
+    struct grid grid = {0}, own = {0};
+    find_grid_loops(emitter, (struct ir_op *)before, &grid);
+    find_grid_loops(emitter, (struct ir_op *)top, &own);
+    for (int i = 0; grid.count == 1 && i < own.count; i++)
+        if (own.loops[i]->operands[0] == grid.loops[0]->operands[0] && own.loops[i]->operands[1] == grid.loops[0]->operands[1])
+            return true;
+    return false;
+}
+
+// The launch whose maps this one makes at its end; NULL: none.
+static const struct produced *maps_of(const struct emitter *emitter, const struct ir_op *top) {
+    for (int i = 0; i < emitter->lowered->produced_count; i++) {
+        const struct produced *produced = &emitter->lowered->produced[i];
+        if (launch_before(produced->top) == top && shares_end(emitter, top, produced->top))
+            return produced;
+    }
+    return NULL;
+}
+
+bool wants_maps(const struct emitter *emitter, const struct ir_op *top) {
+    const struct ir_op *before = launch_before(top);
+    const struct produced *produced = produced_of(emitter, top);
+    return produced && !(before && maps_of(emitter, before) == produced);
+}
+
+static void use_extents(const struct emitter *emitter, struct usage *usage, const struct produced *produced) {
+    for (int i = 0; i < produced->map_count; i++) {
+        const struct ir_param *param = &emitter->kernel->params[produced->maps[i].param];
+        for (int d = 0; d < param->rank; d++)
+            use_value(usage, param->extents[d]);
+    }
+}
+
+// A launch of one block: makes the maps of the launch after it, and begins to count its tiles.
+void write_map_launch(struct emitter *emitter, const struct ir_op *top, const char *name, struct launch_kernel *plan) {
+    struct text body = {0}, *outer = emitter->out;
+    const struct produced *produced = produced_of(emitter, top);
+    struct usage usage = {.values = ARENA_ARRAY(emitter->arena, bool, emitter->kernel->value_count)};
+    start_function(emitter);
+    emitter->out = &body;
+    emitter->indent = 1;
+    use_extents(emitter, &usage, produced);
+    write_preamble(emitter, &usage);
+    write_maps(emitter, produced);
+    plan->threads = 32;
+    plan->cluster = emitter->cluster;
+    plan->grid_count = 0;
+    finish_function(emitter, outer, &body, name, plan);
 }
 
 void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, struct launch_kernel *plan) {
@@ -484,21 +575,39 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     emitter->indent = 1;
     find_grid_loops(emitter, top, &grid);
     sort_grid(emitter, &grid);
+    const struct produced *produced = produced_of(emitter, top), *next = maps_of(emitter, top);
     usage.slowest = grid.count ? grid.loops[grid.count - 1] : NULL;
     use_op(emitter, &usage, top);
     for (int a = 0; a < emitter->kernel->axis_count; a++)
         if ((usage.axes & AXIS_BIT(a)) && emitter->lowered->axes[a].blocks > 1)
             emitter->cluster = emitter->lowered->cluster;
+    if (produced)
+        use_value(&usage, produced->tiles);
+    if (next)
+        use_extents(emitter, &usage, next);
     start_axes(emitter, usage.axes);
     write_preamble(emitter, &usage);
-    write_grid(emitter, &grid, block_text(emitter, top));
-    write_ops(emitter, &top, 1);
+    if (produced) {
+        struct tile_writer writer = {emitter, &grid, top};
+        write_parts(emitter, produced, write_grid_tile, &writer);
+    } else {
+        write_grid(emitter, &grid, block_text(emitter, top));
+        write_ops(emitter, &top, 1);
+    }
+    if (next) {
+        open_brace(emitter, "if (blockIdx.x == 0)");
+        write_maps(emitter, next);
+        close_brace(emitter);
+    }
     if (emitter->exchange_bytes)
         line(emitter, "%s();", helper(emitter, "tile_meet"));  // no block ends while others read its shared memory
     comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;
     plan->cluster = emitter->cluster;
     plan_grid(emitter, &grid, plan);
+    if (produced)
+        plan_blocks(emitter, produced, plan);
+    emitter->produced = produced;
     finish_function(emitter, outer, &body, name, plan);
 }
 

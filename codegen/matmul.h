@@ -5,12 +5,11 @@
 
 #include "codegen/emitter.h"
 
-enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, PANEL_ROW = 128 };
+enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, PANEL_ROW = 128, PANEL_CELLS_WIDE = 64 };
 
 struct tile {
     int outer, inner;  // axes; memory is contiguous along the inner one
     int rows, columns;
-    int turned;        // warps: of a tile of rows for groups of warps (wgmma.c), in whose order its rows lie; else 1
 };
 
 struct factors {  // of one mma
@@ -35,6 +34,34 @@ void turn_ring(struct ring *ring, const char *base);
 bool sums_in_place(const struct emitter *emitter, const struct ir_op *op);
 void write_mma(struct emitter *emitter, const struct ir_op *op);
 
+// ------------------------------------------------------------------------------------------ producers (producer.c)
+
+// Both parts of a launch whose tiles warps of their own copy; `tile` writes what is done with tile `number` of the grid.
+void write_parts(struct emitter *emitter, const struct produced *produced, void (*tile)(void *data, const char *number), void *data);
+// A launch of its own, or the end of the one before, makes the maps and begins to count.
+void write_maps(struct emitter *emitter, const struct produced *produced);
+const char *producer_helper(struct emitter *emitter, const char *name);  // the text (producer_helpers.c), or NULL
+int producing_threads(void);
+bool is_left_out(const struct emitter *emitter, const struct ir_op *op);  // of the part that is being written
+bool is_carried_here(const struct emitter *emitter, const struct ir_value *result);
+bool has_mapped(const struct ir_op *op);
+
+struct deliveries {  // of a region's own operations
+    int count, capacity;
+    struct delivery **items;
+};
+struct deliveries begin_deliveries(struct emitter *emitter, struct ir_op *const *ops, int count);
+// Operations `from` up to `to` have been written.
+void pass_deliveries(struct emitter *emitter, const struct deliveries *all, int from, int to);
+void await_operands(struct emitter *emitter, const struct ir_op *product);
+void free_operands(struct emitter *emitter, const struct ir_op *product);
+void hold(struct emitter *emitter, const struct ir_value *sum);  // wgmma.c
+// The last product of a loop's turn stays under way until the first one of the next turn, or the loop, has ended.
+bool stays_under_way(const struct emitter *emitter, const struct ir_op *product);
+void leave_under_way(struct emitter *emitter, const struct ir_op *product);
+void free_under_way(struct emitter *emitter, const struct ir_op *product);  // another one of its loop has ended
+void begin_under_way(struct emitter *emitter, const struct ir_op *loop);    // in front of the loop
+void end_under_way(struct emitter *emitter, const struct ir_op *loop);      // behind it
 
 // ------------------------------------------------------------------------------------------ stores (quad.c)
 
@@ -48,6 +75,7 @@ void write_quads(struct emitter *emitter, const struct ir_op *op, const struct d
 
 void open_count(struct emitter *emitter, const char *name, int count, int step);
 struct tile tile_of(const struct emitter *emitter, const struct ir_op *load);
+int64_t tile_bytes(const struct emitter *emitter, const struct ir_op *load);
 const char *tile_text(struct emitter *emitter, const struct ir_value *staged);
 int cells_of(const struct tile *tile);
 const struct axis_layout *layout_of(const struct emitter *emitter, int axis);

@@ -55,10 +55,6 @@ static const struct {
     {"tile_panel_cell",
      "int tile_panel_cell(const int row, const int chunk, const int rows) {\n"
      "    return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;\n}\n"},
-    {"tile_turned_row",
-     "int tile_turned_row(const int row, const int warps) {\n"
-     "    const int eight = row / 8, block = warps * 2;\n"
-     "    return (eight / block * block + eight % warps * 2 + eight / warps % 2) * 8 + row % 8;\n}\n"},
     {"tile_copies_seen",
      "void tile_copies_seen() {\n    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n"},
     {"tile_group_begin",
@@ -66,6 +62,8 @@ static const struct {
     {"tile_group_end",
      "void tile_group_end() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
      "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
+    {"tile_group_sent",
+     "void tile_group_sent() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n}\n"},
     {"tile_hold", "void tile_hold(float *c) {\n    asm volatile(\"\" : \"+f\"(*c) :: \"memory\");\n}\n"},
     {"tile_panels",
      "unsigned long long tile_panels(const unsigned at, const int panel) {\n"
@@ -150,5 +148,6 @@ const char *matmul_helper(struct emitter *emitter, const char *name) {
     for (size_t i = 0; emitter->cuda && i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(texts[i].name, name))
             return texts[i].text;
-    return emitter->cuda ? group_helper(emitter, name) : NULL;
+    const char *producing = emitter->cuda ? producer_helper(emitter, name) : NULL;
+    return producing || !emitter->cuda ? producing : group_helper(emitter, name);
 }

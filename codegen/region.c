@@ -77,7 +77,7 @@ static bool is_variable(const struct emitter *emitter, const struct ir_value *va
 static bool reads_carried(const struct emitter *emitter, const struct ir_value *value, const char *const *names,
                           int before) {
     for (int i = 0; i < before; i++)
-        if (is_variable(emitter, value, names[i]))
+        if (names[i] && is_variable(emitter, value, names[i]))
             return true;
     return false;
 }
@@ -89,14 +89,14 @@ static void write_yield(struct emitter *emitter, const struct ir_region *region,
     int count = yield->operand_count;
     const char **saved = ARENA_ARRAY(emitter->arena, const char *, count + 1);
     for (int i = 0; i < count; i++) {
-        if (!reads_carried(emitter, yield->operands[i], names, i) || is_variable(emitter, yield->operands[i], names[i]))
+        if (!names[i] || !reads_carried(emitter, yield->operands[i], names, i) || is_variable(emitter, yield->operands[i], names[i]))
             continue;
         saved[i] = unique_name(emitter, "next");
         declare(emitter, carried[i], saved[i], false);
         copy_value(emitter, saved[i], carried[i]->axes, yield->operands[i]);
     }
     for (int i = 0; i < count; i++) {
-        if (is_variable(emitter, yield->operands[i], names[i]))
+        if (!names[i] || is_variable(emitter, yield->operands[i], names[i]))
             continue;
         if (!saved[i]) {
             copy_value(emitter, names[i], carried[i]->axes, yield->operands[i]);
@@ -186,6 +186,8 @@ static void write_body(struct emitter *emitter, struct ir_op *loop, const char *
     struct ir_region *body = loop->regions[0];
     int first = body->arg_count - loop->result_count;
     for (int i = 0; i < loop->result_count; i++) {
+        if (!names[i])
+            continue;
         emitter->forms[body->args[first + i]->id] = variable_form(names[i]);
         accumulate(emitter, body, i, body->args[first + i], names[i]);
     }
@@ -198,7 +200,8 @@ static void write_condition(struct emitter *emitter, struct ir_op *loop, const c
         return;
     struct ir_region *condition = loop->regions[1];
     for (int i = 0; i < condition->arg_count; i++)
-        emitter->forms[condition->args[i]->id] = variable_form(names[i]);
+        if (names[i])
+            emitter->forms[condition->args[i]->id] = variable_form(names[i]);
     write_region(emitter, condition);
     line(emitter, "if (!%s) break;", value_text(emitter, condition->last->operands[0], 14));
 }
@@ -238,6 +241,7 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
         open_brace(emitter, "if (%s < %s)", lo, hi);
         line(emitter, "const %s %s = %s;", position_type(emitter, loop), base, lo);
     } else {
+        begin_under_way(emitter, loop);
         if (emitter->cuda && layout->unroll > 1)
             line(emitter, "#pragma unroll %d", layout->unroll);
         const char *step =
@@ -252,6 +256,8 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     write_body(emitter, loop, names);
     emitter->axis_end[axis] = NULL;
     close_brace(emitter);
+    if (!layout->single)
+        end_under_way(emitter, loop);
 }
 
 static void write_range(struct emitter *emitter, struct ir_op *loop, const char *const *names) {
@@ -268,7 +274,8 @@ static void write_range(struct emitter *emitter, struct ir_op *loop, const char 
 static void write_branch(struct emitter *emitter, struct ir_op *op, int which, const char *const *names) {
     struct ir_region *region = op->regions[which];
     for (int i = 0; i < region->arg_count; i++)
-        emitter->forms[region->args[i]->id] = variable_form(names[i]);
+        if (names[i])
+            emitter->forms[region->args[i]->id] = variable_form(names[i]);
     write_region(emitter, region);
     write_yield(emitter, region, names, op->results);
 }
@@ -300,7 +307,8 @@ static void write_control(struct emitter *emitter, struct ir_op *op) {
     int64_t stage_top = emitter->stage_top;  // tiles of a region live as long as it does
     for (int i = 0; i < op->result_count; i++) {
         struct ir_region *region = op->regions[0];
-        names[i] = carry(emitter, op->operands[first + i], region->args[region->arg_count - op->result_count + i]);
+        if (is_carried_here(emitter, op->results[i]))
+            names[i] = carry(emitter, op->operands[first + i], region->args[region->arg_count - op->result_count + i]);
     }
     if (op->code == OP_FOR)
         write_for(emitter, op, names);
@@ -309,12 +317,14 @@ static void write_control(struct emitter *emitter, struct ir_op *op) {
     else
         write_if(emitter, op, names);
     for (int i = 0; i < op->result_count; i++)
-        emitter->forms[op->results[i]->id] = variable_form(names[i]);
+        if (names[i])
+            emitter->forms[op->results[i]->id] = variable_form(names[i]);
     emitter->stage_top = stage_top;
 }
 
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count) {
     int start = 0;
+    struct deliveries deliveries = begin_deliveries(emitter, ops, count);
     for (int i = 0; i <= count; i++) {
         bool fetches = i < count && (ops[i]->code == OP_FETCH || ops[i]->code == OP_FETCHED);
         bool meets = fetches || (i < count && (ops[i]->code == OP_ARRIVE || ops[i]->code == OP_AWAIT));
@@ -322,12 +332,14 @@ void write_ops(struct emitter *emitter, struct ir_op **ops, int count) {
             continue;
         if (i > start)
             write_segment(emitter, ops + start, i - start);
+        pass_deliveries(emitter, &deliveries, start, i);
         if (fetches)
             write_fetch(emitter, ops[i]);
         else if (meets)
             write_meeting(emitter, ops[i]);
-        else if (i < count)
+        else if (i < count && !is_left_out(emitter, ops[i]))
             write_control(emitter, ops[i]);
+        pass_deliveries(emitter, &deliveries, i, i + 1);
         start = i + 1;
     }
 }

@@ -34,8 +34,6 @@ static bool is_for_tiles(const struct emitter *emitter, const struct ir_value *v
 static void look_at_op(struct emitter *emitter, const struct ir_op *op) {
     if (op->result_count == 1 && !is_control(op) && !is_staged(op))
         emitter->for_tiles[op->results[0]->id] = is_for_tiles(emitter, op->results[0]);
-    if (op->code == OP_MMA)
-        emitter->is_rows[op->operands[0]->id] = true;
     if (is_staged(op))
         emitter->tile_axes |= op->results[0]->axes;
     else if (op->code == OP_INDEX && !emitter->for_tiles[op->results[0]->id])
@@ -76,7 +74,6 @@ struct tile tile_of(const struct emitter *emitter, const struct ir_op *load) {
     }
     tile.rows = emitter->lowered->axes[tile.outer].block;
     tile.columns = emitter->lowered->axes[tile.inner].block;
-    tile.turned = has_groups(emitter) && emitter->is_rows[load->results[0]->id] ? emitter->lowered->warps : 1;
     return tile;
 }
 
@@ -90,7 +87,7 @@ int cells_of(const struct tile *tile) {
     return tile->columns / CELL_ELEMENTS;
 }
 
-static int64_t tile_bytes(const struct emitter *emitter, const struct ir_op *load) {
+int64_t tile_bytes(const struct emitter *emitter, const struct ir_op *load) {
     struct tile tile = tile_of(emitter, load);
     int64_t bytes = (int64_t)tile.rows * tile.columns * ir_type_bytes(load->results[0]->type);
     return has_groups(emitter) ? (bytes + GROUP_ALIGNMENT - 1) / GROUP_ALIGNMENT * GROUP_ALIGNMENT : bytes;
@@ -139,9 +136,7 @@ static void write_copy(struct emitter *emitter, const struct ir_op *load, const 
 
 static const char *copy_cell(struct emitter *emitter, const struct tile *tile, const char *row, const char *column) {
     if (has_groups(emitter))
-        return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_panel_cell"),
-                     tile->turned > 1 ? print(emitter, "%s(%s, %d)", helper(emitter, "tile_turned_row"), row, tile->turned) : row,
-                     column, CELL_ELEMENTS, tile->rows);
+        return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_panel_cell"), row, column, CELL_ELEMENTS, tile->rows);
     return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_cell"), row, column, CELL_ELEMENTS, cells_of(tile));
 }
 
@@ -157,7 +152,7 @@ static void open_copies(struct emitter *emitter, const struct tile *tile, struct
     int per_row = tile->columns / copying->width, rows = threads / per_row;
     const char *row = copying->row, *column = copying->column;
     emitter->needs_thread = true;
-    if (copies % threads == 0 && rows >= 8 && rows % 8 == 0 && (tile->turned < 2 || rows % (16 * tile->turned) == 0)) {
+    if (copies % threads == 0 && rows >= 8 && rows % 8 == 0) {
         open_turns(emitter, at, copies / threads);
         line(emitter, "const int %s = thread / %d + %s * %d, %s = thread %% %d * %d;", row, per_row, at, rows, column,
              per_row, copying->width);

@@ -143,6 +143,17 @@ bool is_floating(const struct emitter *emitter, const struct ir_op *op) {
     return true;
 }
 
+// What a register adds to the position: "tk_i * 64".
+static const char *register_text(struct emitter *emitter, int axis) {
+    const struct axis_layout *layout = &emitter->lowered->axes[axis];
+    const char *number = emitter->axis_loop[axis][0];
+    int warp = layout->vector * layout->lanes, all = warp * layout->warps * layout->blocks;
+    if (layout->paired && layout->registers > 2)
+        return print(emitter, "%s / 2 * %d + %s %% 2 * %d", number, 2 * all, number, warp);
+    int stride = layout->paired ? warp : all;
+    return stride > 1 ? print(emitter, "%s * %d", number, stride) : number;
+}
+
 const char *position_text(struct emitter *emitter, int axis, int *precedence) {
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
     struct text text = {0};
@@ -157,10 +168,10 @@ const char *position_text(struct emitter *emitter, int axis, int *precedence) {
         text_add(&text, thread);
         plus = true;
     }
-    int stride = layout->vector * layout->lanes * layout->warps * layout->blocks;
     if (layout->registers > 1) {
-        text_printf(&text, stride > 1 ? "%s%s * %d" : "%s%s", plus ? " + " : "", emitter->axis_loop[axis][0], stride);
-        *precedence = plus ? 12 : stride > 1 ? 13 : 15;
+        const char *part = register_text(emitter, axis);
+        text_printf(&text, "%s%s", plus ? " + " : "", part);
+        *precedence = plus || strchr(part, '+') ? 12 : strchr(part, ' ') ? 13 : 15;
         plus = true;
     }
     if (layout->vector > 1 && !(emitter->in_vector && axis == emitter->vector_axis)) {

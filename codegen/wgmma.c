@@ -3,7 +3,8 @@
 //
 // In: `mma` operations. Out: one instruction for 64 rows, all columns and 16 points of what is summed over; all of a
 // product's instructions are under way together. The one idea: of 64 rows each warp of the group has 16, in the layout
-// that a single warp's instruction gives them, so that nothing but the order of a tile's rows in shared memory differs.
+// that a single warp's instruction gives them: a pair of neighbouring registers is below the warps
+// (axis_layout.paired).
 #include "codegen/matmul.h"
 
 static bool is_tile(const struct ir_value *value) {
@@ -19,7 +20,8 @@ static int stride_of(const struct emitter *emitter, const struct ir_value *value
     return stride;
 }
 
-static void hold(struct emitter *emitter, const struct ir_value *sum) {
+// From here on the registers of the sum hold what the units have made of them.
+void hold(struct emitter *emitter, const struct ir_value *sum) {
     struct dims dims = dims_of(emitter, sum->axes);
     open_loops(emitter, &dims, 0, dims.count);
     line(emitter, "%s(&%s);", helper(emitter, "tile_hold"), subscript_text(emitter, emitter->forms[sum->id].name, &dims));
@@ -67,6 +69,7 @@ void write_group_product(struct emitter *emitter, const struct factors *f) {
         close_brace(emitter);
         close_brace(emitter);
     }
+    await_operands(emitter, f->op);
     hold(emitter, f->op->results[0]);
     line(emitter, "%s();", helper(emitter, "tile_group_begin"));
     open_count(emitter, f->depth, steps, 1);
@@ -74,6 +77,13 @@ void write_group_product(struct emitter *emitter, const struct factors *f) {
     write_instruction(emitter, f, rows);
     close_brace(emitter);
     close_brace(emitter);
+    if (stays_under_way(emitter, f->op)) {
+        line(emitter, "%s();", helper(emitter, "tile_group_sent"));
+        leave_under_way(emitter, f->op);
+        return;
+    }
     line(emitter, "%s();", helper(emitter, "tile_group_end"));
     hold(emitter, f->op->results[0]);
+    free_under_way(emitter, f->op);
+    free_operands(emitter, f->op);
 }

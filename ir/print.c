@@ -132,6 +132,8 @@ static void print_access(struct text *out, const struct ir_kernel *kernel, const
     text_add(out, op->staged ? " staged " : " ");
     if (op->ahead)
         text_printf(out, "ahead %d ", op->ahead);
+    if (op->map)
+        text_printf(out, "map %d ", op->map - 1);
     print_param_name(out, kernel, op->param);
     text_add(out, "[");
     print_uses(out, op->operands, rank);

@@ -180,6 +180,10 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         status = check_cluster(arena, &list, config);
     if (!status.ok)
         return status;
+    if (config->producers < 0 || config->producers > MAX_PRODUCERS)
+        return config_wrong(arena, "config.value", "producers is %d: it must be from 0 to %d", config->producers, MAX_PRODUCERS);
+    if (config->producers && config->dot != DOT_WGMMA)
+        return config_wrong(arena, "config.value", "producers is %d: it belongs to the dot wgmma", config->producers);
     if (config->stages < 1 || config->stages > MAX_STAGES)
         return config_wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
     if (config->dot == DOT_FMA && config->stages > 1)

@@ -102,9 +102,11 @@ static bool place_products(struct pass_context *context) {
     struct status status = matmul_axes(context->arena, context->kernel, context->config, &axes);
     if (!status.ok)
         return refuse(context, status.code, status.span, "%s", status.reason);
-    for (int a = 0; a < context->kernel->axis_count; a++)
+    for (int a = 0; a < context->kernel->axis_count; a++) {
         if (axes.roles[a] != ROLE_NONE)
             out->axes[a].lane_shift = axes.roles[a] == ROLE_ROWS ? ROW_LANE_SHIFT : 0;
+        out->axes[a].paired = axes.roles[a] == ROLE_ROWS && context->config->dot == DOT_WGMMA;
+    }
     out->lanes = MATRIX_LANES;
     return true;
 }

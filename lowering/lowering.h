@@ -44,6 +44,8 @@ struct config {
     bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
     bool bulk;                  // stage: the copy engine brings it there, while rows are looked up: sm_90
     enum config_dot dot;
+    int producers;              // DOT_WGMMA: blocks of the grid, each with warps that copy and taking tile after tile
+                                // (producer.c); 0: a block for each tile, whose threads all copy
     int stages;                 // DOT_MMA: tiles of a loop's operands in shared memory, all but one of them under way; else 1
     int lag;                    // STRATEGY_CHUNKS: a row's two loops share a launch, the second this many chunks behind the
                                 // first, a power of two (relay.c); 0: they have a launch each
@@ -131,17 +133,44 @@ struct lower_options {
 enum axis_place { PLACE_LOOP, PLACE_GRID, PLACE_FULL };
 
 // What an axis became. Index of a point in its tile = (((register * blocks + rank) * warps + warp) * lanes + lane) *
-// vector + v, where rank is the block's number in its cluster.
+// vector + v, where rank is the block's number in its cluster. Where it is paired, register and what is
+// right of it are register / 2, …, warp, register % 2, lane, vector.
 struct axis_layout {
     int block, vector, lanes, warps, registers, unroll;
     int blocks;                  // of a cluster along the axis
     int lane_shift, warp_shift;  // the axis's lane coordinate is (lane >> lane_shift) & (lanes - 1); warps alike
     enum axis_place place;
+    bool paired;   // a warp's registers come in pairs of neighbours: rows of products by groups of warps
     bool covered;  // a guard inside the loop implies the axis's bound
     bool exact;    // every tile is full: no bound needs a check
     bool single;   // the loop runs at most one tile: what a peeled loop left over
     const struct ir_value *origin;  // where the tiles are counted from if not from the axis's lo (peeled loops)
 };
+
+// A tensor's elements as the device's copying engine takes them: a tile's rows lie along one dimension, its columns along
+// the last one.
+struct tile_map {
+    int param, outer;  // outer: the dimension of the rows
+    int rows;          // of a tile
+};
+// A launch in which warps of their own copy the tiles of products for all others (producer.c).
+struct produced {
+    const struct ir_op *top;
+    int state;                              // workspace of i32: how many tiles have been taken; the maps, from 128 bytes on
+    const struct ir_value *tiles, *blocks;  // of the grid, host numbers: tiles in all, blocks that share them
+    int map_count;
+    struct tile_map *maps;                  // a staged load's is map - 1
+    bool *needed;                           // by value id: places and conditions of copies are made of it
+};
+enum { MAP_BYTES = 128, MOST_LIMITS = 8 };
+// What is inside of a staged tile: rows before each of the limits, if all of the conditions hold.
+struct tile_limits {
+    int row_count, condition_count;
+    const struct ir_op *rows[MOST_LIMITS];  // position < limit
+    const struct ir_value *conditions[MOST_LIMITS];
+};
+// False if more decides than that.
+bool tile_limits(const struct ir_kernel *kernel, const struct ir_op *load, int rows, int columns, struct tile_limits *limits);
 
 struct lowered {
     struct ir_kernel *kernel;    // the lowered program; every top-level operation that is a FOR is one launch
@@ -152,6 +181,8 @@ struct lowered {
                                  // repeat the work of the others and store nothing.
     int cluster;                 // blocks of a cluster; 1: none. Along one axis: axis_layout.blocks
     uint64_t ascending;          // bit p: parameter p is an offsets array that has to ascend
+    int produced_count;
+    struct produced *produced;   // launches whose tiles warps of their own copy
     int line_count;              // the lines of the checked kernel's statements, ascending
     int *lines;
 };

@@ -183,6 +183,9 @@ static void rewrite_dot(void *data, struct ir_op *dot) {
 // places are in no register.
 static void check_registers(void *data, struct ir_op *op) {
     struct rewriting *r = data;
+    if (r->good && op->code == OP_SCAN && r->context->config->dot == DOT_WGMMA && has_role(r, op->over, ROLE_ROWS))
+        r->good = refuse(r->context, "lowering.wgmma-scan", op->span,
+                         "a scan runs along rows of a product, whose registers aren't in order with dot \"wgmma\"");
     for (int i = 0; i < op->result_count && r->good; i++) {
         const struct ir_value *value = op->results[i];
         int roles[3] = {0};

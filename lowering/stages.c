@@ -49,7 +49,8 @@ static void mark_loop(void *data, struct ir_op *loop) {
 
 bool lower_stages(struct pass_context *context) {
     struct staging staging = {.context = context};
-    if (!uses_matrix_units(context->config, &context->out->options.target) || context->config->stages < 2)
+    if (!uses_matrix_units(context->config, &context->out->options.target) || context->config->stages < 2 ||
+        uses_producers(context->config, &context->out->options))
         return true;
     walk_ops(context->kernel->body, mark_loop, &staging);
     return staging.marked || refuse(context, "lowering.stages", context->kernel->span,

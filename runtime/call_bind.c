@@ -132,7 +132,11 @@ static struct status build_all(tilec_bound *bound)
 
 static struct status take_config(tilec_bound *bound, const tilec_config *config)
 {
-    if (!config) return bound->config = config_default(bound->arena, bound->kernel->ir), STATUS_OK;
+    if (!config) {
+        bool cuda = bound->device->kind == DEVICE_CUDA;
+        const struct config_data data = {.cpu = !cuda, .sm = cuda ? bound->device->cuda->properties.sm : 0};
+        return bound->config = config_default_for(bound->arena, bound->kernel->ir, &data), STATUS_OK;
+    }
     bound->config = config_copy(bound->arena, config->config);
     return config_check(bound->arena, bound->kernel->ir, bound->config);
 }

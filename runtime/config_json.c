@@ -223,6 +223,11 @@ static bool read_stages(struct reader *reader, const char *path, const cJSON *it
     return read_integer(reader, path, item, &reader->config->stages);
 }
 
+static bool read_producers(struct reader *reader, const char *path, const cJSON *item)
+{
+    return read_integer(reader, path, item, &reader->config->producers);
+}
+
 static bool read_min_blocks(struct reader *reader, const char *path, const cJSON *item)
 {
     return read_integer(reader, path, item, &reader->config->min_blocks);
@@ -244,7 +249,8 @@ static const struct {
 } keys[] = {
     {"format", read_format}, {"kernel", read_kernel},     {"axes", read_axes}, {"grid", read_grid},
     {"strategy", read_strategy}, {"chunk", read_chunk}, {"search", read_search}, {"stage", read_stage}, {"bulk", read_bulk},
-    {"lag", read_lag}, {"dot", read_dot}, {"stages", read_stages}, {"peel", read_peel}, {"late", read_late},
+    {"lag", read_lag}, {"dot", read_dot}, {"stages", read_stages}, {"producers", read_producers},
+    {"peel", read_peel}, {"late", read_late},
     {"stream", read_stream}, {"min_blocks", read_min_blocks}, {"cluster", read_cluster}, {"fast", read_fast},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
@@ -260,7 +266,7 @@ static bool read_config(struct reader *reader, const cJSON *root)
         int key = 0;
         while (key < KEY_COUNT && strcmp(keys[key].name, item->string) != 0) key++;
         if (key == KEY_COUNT) return refuse(reader, item->string, "no such key; a config has format, kernel, axes, grid, "
-                                                                  "strategy, chunk, search, stage, bulk, lag, dot, stages, peel, "
+                                                                  "strategy, chunk, search, stage, bulk, lag, dot, stages, producers, peel, "
                                                                   "late, stream, min_blocks, cluster, fast");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
@@ -412,6 +418,8 @@ void config_print(struct text *out, const struct ir_kernel *kernel, const struct
     if (!standard || config->lag != standard->lag) text_printf(out, ",\n  \"lag\": %d", config->lag);
     if (!standard || config->dot != standard->dot) text_printf(out, ",\n  \"dot\": \"%s\"", config_dot_name(config->dot));
     if (!standard || config->stages != standard->stages) text_printf(out, ",\n  \"stages\": %d", config->stages);
+    if (standard ? config->producers != standard->producers : config->producers != 0)
+        text_printf(out, ",\n  \"producers\": %d", config->producers);
     if (!standard || config->peel != standard->peel) text_printf(out, ",\n  \"peel\": %s", config->peel ? "true" : "false");
     if (!standard || config->late != standard->late) text_printf(out, ",\n  \"late\": %s", config->late ? "true" : "false");
     if (!standard || config->stream != standard->stream)

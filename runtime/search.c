@@ -229,6 +229,7 @@ static struct config *cross(struct search *search, struct arena *arena, const st
     }
     child->dot = a->dot;  // what the axes are dealt out for
     if (a->dot == b->dot && draw_below(search, 2)) child->stages = b->stages;
+    if (a->dot == b->dot && draw_below(search, 2)) child->producers = b->producers;
     if (draw_below(search, 2)) child->peel = b->peel;
     if (draw_below(search, 2)) child->late = b->late;
     return child;

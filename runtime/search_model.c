@@ -62,6 +62,7 @@ void search_describe(const struct config *config, struct search_features *featur
     add(features, 0.25 * config->bulk);
     add(features, 0.25 * (double)config->dot);
     add_square(features, 0.25 * config->stages);
+    add_square(features, config->producers ? 0.25 * logarithm(config->producers) : 0);
     add_square(features, config->lag ? logarithm(config->lag) : 0);
     add(features, 0.25 * config->peel);
     add(features, 0.25 * config->late);

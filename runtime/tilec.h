@@ -122,7 +122,7 @@ struct tilec_rows {
     double mean;                  // points of a row
     const char *target;           // that they are for, "sm_90"; NULL: not known
 };
-// The config that is taken where none is given. `rows` NULL: nothing is known of the data.
+// The config that is taken where none is given. `rows` NULL: nothing is known of the data, nor of the GPU.
 tilec_result tilec_config_default(tilec_kernel *kernel, const struct tilec_rows *rows, tilec_config **config);
 // Draws one from the kernel's space and advances *seed. The same seed gives the same config on every machine.
 tilec_result tilec_config_random(tilec_kernel *kernel, uint64_t *seed, tilec_config **config);

@@ -97,7 +97,7 @@ static void test_most_lower(struct unit *unit, const struct ir_kernel *kernel) {
 static bool same_configs(const struct config *a, const struct config *b) {
     bool same = a->axis_count == b->axis_count && a->grid_count == b->grid_count && a->strategy == b->strategy &&
                 a->peel == b->peel && a->late == b->late && a->stream == b->stream &&
-                a->dot == b->dot && a->stages == b->stages && a->min_blocks == b->min_blocks && a->chunk == b->chunk &&
+                a->dot == b->dot && a->stages == b->stages && a->producers == b->producers && a->min_blocks == b->min_blocks && a->chunk == b->chunk &&
                 a->search == b->search && a->stage == b->stage && a->bulk == b->bulk && a->lag == b->lag && a->cluster == b->cluster && a->fast == b->fast;
     for (int i = 0; same && i < a->axis_count; i++) {
         const struct config_axis *x = &a->axes[i], *y = &b->axes[i];
@@ -189,6 +189,8 @@ static int *number_at(struct config *config, const char *path) {
     char axis[64], field[16];
     if (!strcmp(path, "stages"))
         return &config->stages;
+    if (!strcmp(path, "producers"))
+        return &config->producers;
     if (!strcmp(path, "min_blocks"))
         return &config->min_blocks;
     if (!strcmp(path, "chunk"))

@@ -273,6 +273,7 @@ std::string knob_value(const config &c, const std::string &path) {
     if (path == "bulk") return boolean(c.bulk);
     if (path == "dot") return std::string("\"") + config_dot_name(c.dot) + "\"";
     if (path == "stages") return std::to_string(c.stages);
+    if (path == "producers") return std::to_string(c.producers);
     if (path == "lag") return std::to_string(c.lag);
     if (path == "peel") return boolean(c.peel);
     if (path == "late") return boolean(c.late);
@@ -303,6 +304,7 @@ std::string describe_config(const config &c) {
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
             (c.search ? " search" : "") + (c.stage ? " stage" : "") + (c.bulk ? " bulk" : "") + (c.lag > 0 ? " lag " + std::to_string(c.lag) : "") + "; ";
     if (c.dot != DOT_FMA) text += std::string("dot ") + config_dot_name(c.dot) + " stages " + std::to_string(c.stages) + "; ";
+    if (c.producers > 0) text += "producers " + std::to_string(c.producers) + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
            (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks) +
            (c.fast ? " fast" : "") + (c.cluster > 1 ? " cluster " + std::to_string(c.cluster) : "");

@@ -88,6 +88,18 @@ struct place {
 
 // Waits for every thread of the block.
 extern "C" void simt_block_barrier(place here, const char *operation);
+// Barriers in shared memory, `at` bytes from the start of the dynamic part.
+enum { phase_over, phase_landing, phase_waiting };
+extern "C" void simt_phase_start(unsigned at, int arrivals, place here);
+extern "C" void simt_phase_arrive(unsigned at, int bytes, place here);
+// A copy of so many bytes is on its way; it lands when somebody waits for it and not before.
+extern "C" void simt_phase_coming(unsigned at, int bytes, place here);
+// Whether the phase of the turn (0, 1) is over; landing: the caller has the copies land, ends it, and looks again; waiting:
+// the caller has waited, and looks again.
+extern "C" int simt_phase_look(unsigned at, int turn, place here);
+extern "C" void simt_phase_end(unsigned at, place here);
+// The thread's registers from here on. All together they are what the block began with: one block is taken to be resident.
+extern "C" void simt_registers(int count, bool up, place here);
 // Waits for the lanes in `mask`. Before it, the lane's `bytes` (at most 16) at `value` are put where the others see
 // them; gives the array of all 32 lanes' slots of 16 bytes, valid until this lane's next warp operation.
 extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, size_t bytes, place here, const char *operation);
@@ -240,6 +252,7 @@ SIMT_CAS(unsigned short)
 
 #include "tests/shim/hostcuda_math.h"
 #include "tests/shim/hostcuda_matmul.h"
+#include "tests/shim/hostcuda_producer.h"
 
 // ------------------------------------------------------------------------------------------------ entries
 

@@ -263,5 +263,6 @@ SIMT_GROUPS(f16)
 #undef SIMT_GROUP_2
 inline void tile_group_begin() {}
 inline void tile_group_end() {}
+inline void tile_group_sent() {}
 inline void tile_hold(float *) {}
 inline void tile_copies_seen() {}

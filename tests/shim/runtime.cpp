@@ -4,6 +4,7 @@
 // In: a launch. Out: its outcome. Within a block a fiber runs until it waits or ends; the next one that can run follows
 // in a fixed order, so every run is the same. When a fault is found, all fibers are left where they are and control
 // jumps back to run(): kernels own nothing that would have to be released.
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -25,13 +26,22 @@ identity simt_identity;
 
 namespace {
 
-enum class status { ready, at_block_barrier, at_warp_operation, at_cluster_barrier, returned };
+enum class status { ready, at_block_barrier, at_warp_operation, at_cluster_barrier, at_phase, returned };
 
 struct thread {
     fiber context;
     uint3 index;
     unsigned linear, lane, warp;
     status state;
+    unsigned awaited;  // at_phase: where the barrier is
+    int registers;     // what it asked for; 0: nothing
+    place where;
+};
+
+// A barrier in shared memory that counts arrivals and bytes (mbarrier).
+struct phase {
+    unsigned at, arrivals, missing, parity;
+    int64_t bytes, coming;  // expected; of the copies that are on their way
 };
 
 struct warp {
@@ -56,6 +66,7 @@ struct thread_block {
     const char *barrier_operation = nullptr;
     int votes[2] = {0, 0};
     unsigned vote_parity = 0;
+    std::vector<phase> phases;
     std::vector<unsigned char> fixed, dynamic;  // shared memory while other blocks of the cluster run
 };
 
@@ -208,6 +219,33 @@ void meet_warp(unsigned mask, place here, const char *operation) {
     if (me.state != status::ready) take_turns();
 }
 
+// ------------------------------------------------------------------------------------------------ phases
+
+phase &phase_at(unsigned at, place here) {
+    for (phase &p : now.block->phases) {
+        if (p.at == at) return p;
+    }
+    fail(text_of(here) + ": no barrier has been made at byte " + std::to_string(at) + " of shared memory");
+}
+
+// Whoever waits there looks again.
+void wake_waiting(const phase &p) {
+    for (unsigned i = 0; i < now.block->count; i++) {
+        thread &t = now.block->threads[i];
+        if (t.state == status::at_phase && t.awaited == p.at) t.state = status::ready;
+    }
+}
+
+// All have arrived and all bytes have come: the next phase begins. What threads did before they arrived comes before what
+// those do that waited.
+void end_phase(phase &p) {
+    p.parity ^= 1;
+    p.missing = p.arrivals;
+    p.bytes = p.coming = 0;
+    watch_block_barrier();
+    wake_waiting(p);
+}
+
 // ------------------------------------------------------------------------------------------------ blocks
 
 void fiber_main() {
@@ -234,6 +272,7 @@ void fail_deadlock() {
         if (t.state == status::at_warp_operation) {
             fail(text_of(w.where) + ": waits for ever in " + w.operation + ": other lanes wait elsewhere or have returned");
         }
+        if (t.state == status::at_phase) fail(text_of(t.where) + ": waits for ever at a barrier in shared memory");
     }
 }
 
@@ -255,7 +294,11 @@ void prepare_block() {
     mine.waiting = mine.meeting = 0;
     mine.barrier = {nullptr, 0};
     mine.votes[0] = mine.votes[1] = 0;
-    for (unsigned i = 0; i < mine.count; i++) mine.threads[i].state = status::ready;
+    mine.phases.clear();
+    for (unsigned i = 0; i < mine.count; i++) {
+        mine.threads[i].state = status::ready;
+        mine.threads[i].registers = 0;
+    }
     for (unsigned w = 0; w * 32 < mine.count; w++) {
         unsigned lanes = mine.count - w * 32;
         mine.warps[w].live = lanes >= 32 ? ~0u : (1u << lanes) - 1;
@@ -484,6 +527,55 @@ outcome run_serial(void (*function)(long long, void **), int64_t blocks, void **
 // ------------------------------------------------------------------------------------------------ called by the text
 
 extern "C" void simt_fail(place here, const char *message) { fail(text_of(here) + ": " + message); }
+
+extern "C" void simt_phase_start(unsigned at, int arrivals, place here) {
+    for (const phase &p : now.block->phases) {
+        if (p.at == at) fail(text_of(here) + ": a barrier is made twice");
+    }
+    now.block->phases.push_back({at, unsigned(arrivals), unsigned(arrivals), 0, 0, 0});
+}
+
+extern "C" void simt_phase_arrive(unsigned at, int bytes, place here) {
+    phase &p = phase_at(at, here);
+    count_step(here);
+    if (p.missing == 0) fail(text_of(here) + ": more arrive at a barrier than it waits for");
+    p.missing--;
+    p.bytes += bytes;
+    if (p.missing == 0 && p.bytes == 0) end_phase(p);
+    else wake_waiting(p);
+}
+
+extern "C" void simt_phase_coming(unsigned at, int bytes, place here) {
+    phase &p = phase_at(at, here);
+    p.coming += bytes;
+    if (p.missing == p.arrivals) fail(text_of(here) + ": a copy begins before its bytes are expected");
+    wake_waiting(p);
+}
+
+extern "C" int simt_phase_look(unsigned at, int turn, place here) {
+    phase &p = phase_at(at, here);
+    thread &me = *now.present;
+    count_step(here);
+    if (p.parity != unsigned(turn)) return phase_over;
+    if (p.missing == 0 && p.bytes == p.coming) return phase_landing;
+    if (p.missing == 0 && p.bytes < p.coming) fail(text_of(here) + ": more bytes come to a barrier than it expects");
+    me.state = status::at_phase;
+    me.awaited = at;
+    me.where = here;
+    take_turns();
+    return phase_waiting;
+}
+
+extern "C" void simt_registers(int count, bool up, place here) {
+    constexpr int of_processor = 65536, most = 255, unit = 8;
+    int begun = std::min(of_processor / int(now.block->count) / unit * unit, most), all = 0;
+    if (up != (count > begun)) fail(text_of(here) + ": " + std::to_string(count) + " registers are not " + (up ? "more" : "fewer") + " than before");
+    now.present->registers = count;
+    for (unsigned i = 0; i < now.block->count; i++) all += now.block->threads[i].registers;
+    if (all > begun * int(now.block->count)) fail(text_of(here) + ": waits for ever for registers that the block doesn't have");
+}
+
+extern "C" void simt_phase_end(unsigned at, place here) { end_phase(phase_at(at, here)); }
 
 extern "C" void simt_block_barrier(place here, const char *operation) { meet_block(here, operation); }
 

@@ -32,11 +32,6 @@ static __device__ __forceinline__ void tile_copies_done() {
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-static __device__ __forceinline__ int tile_turned_row(const int row, const int warps) {
-    const int eight = row / 8, block = warps * 2;
-    return (eight / block * block + eight % warps * 2 + eight / warps % 2) * 8 + row % 8;
-}
-
 static __device__ __forceinline__ int tile_panel_cell(const int row, const int chunk, const int rows) {
     return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;
 }
@@ -217,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
     const int warp = (int)threadIdx.x / 32;
     extern __shared__ __align__(1024) unsigned char tile_stage[];
     const unsigned tiles = tile_address(tile_stage);
-    const int tq_t = warp * 8 + (lane >> 2 & 7);
+    const int tq_t = warp * 16 + (lane >> 2 & 7);
     const int tk_t = (lane & 3) * 2;
     const long long B_i64 = (long long)B;
     const long long i = (long long)(N / 128) + B_i64;
@@ -241,14 +236,14 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
         int i_5[2];
         #pragma unroll
         for (int tq_i = 0; tq_i < 2; ++tq_i) {
-            i_5[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 64), -2146435071LL, 2146435071LL);
+            i_5[tq_i] = (int)tile_clampi_i64(begin + (long long)(tq + tq_i * 8), -2146435071LL, 2146435071LL);
         }
         tile_copies_done();
         __syncthreads();
         #pragma unroll
         for (int copy = 0; copy < 4; ++copy) {
-            const int tq_s = (thread + copy * 256) / 8, d_s = (thread + copy * 256) % 8 * 8;
-            tile_copy_16(tiles + tile_panel_cell(tile_turned_row(tq_s, 8), d_s / 8, 128), q + ((start_i32 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_4);
+            const int tq_s = thread / 8 + copy * 32, d_s = thread % 8 * 8;
+            tile_copy_16(tiles + tile_panel_cell(thread / 8, d_s / 8, 128) + copy * 4096, q + ((start_i32 + (int)(begin + (long long)(tq0 + tq_s))) * H + th) * 64 + d_s, tq0 + tq_s < i_4);
         }
         tile_copies_end();
         // 25: var acc: accum(T)[tb, th, tq, e] = 0;
@@ -539,7 +534,7 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
                 quad[2] = pairs[e_r + 2][tq_i];
                 quad[3] = pairs[e_r + 3][tq_i];
                 tile_turn_quad(quad, lane);
-                if (tq + tq_i * 64 < i_4) tile_store_quad(out + ((start_i32 + (int)(begin + (long long)(tq + tq_i * 64))) * H + th) * 64 + ((e_r + lane % 4) * 8), quad);
+                if (tq + tq_i * 8 < i_4) tile_store_quad(out + ((start_i32 + (int)(begin + (long long)(tq + tq_i * 8))) * H + th) * 64 + ((e_r + lane % 4) * 8), quad);
             }
         }
     }

@@ -31,11 +31,6 @@ static __device__ __forceinline__ long long tile_maxi_i64(long long a, long long
     return a > b ? a : b;
 }
 
-static __device__ __forceinline__ int tile_turned_row(const int row, const int warps) {
-    const int eight = row / 8, block = warps * 2;
-    return (eight / block * block + eight % warps * 2 + eight / warps % 2) * 8 + row % 8;
-}
-
 static __device__ __forceinline__ int tile_panel_cell(const int row, const int chunk, const int rows) {
     return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;
 }
@@ -187,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_2(const unsig
     extern __shared__ __align__(1024) unsigned char tile_stage[];
     const unsigned tiles = tile_address(tile_stage);
     const int tn_t = (lane & 3) * 2;
-    const int tl_t = warp * 8 + (lane >> 2 & 7);
+    const int tl_t = warp * 16 + (lane >> 2 & 7);
     const int tn0 = (int)(blockIdx.x % 2) * 64;
     const int tn = tn0 + tn_t;
     const int tb = (int)(blockIdx.x / 2);
@@ -211,8 +206,8 @@ extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_2(const unsig
         int i_2[2];
         #pragma unroll
         for (int tl_i = 0; tl_i < 2; ++tl_i) {
-            inside[tl_i] = tl + tl_i * 64 < i;
-            i_2[tl_i] = start_i32 + (begin_i32_2 + (tl + tl_i * 64));
+            inside[tl_i] = tl + tl_i * 8 < i;
+            i_2[tl_i] = start_i32 + (begin_i32_2 + (tl + tl_i * 8));
         }
         float acc[8][2][2];
         #pragma unroll
@@ -234,8 +229,8 @@ extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_2(const unsig
                 const unsigned td_to = tiles + 0 + turn * 24576;
                 #pragma unroll
                 for (int copy = 0; copy < 4; ++copy) {
-                    const int tl_s = (thread + copy * 256) / 8, td_s = (thread + copy * 256) % 8 * 8;
-                    tile_copy_16(td_to + tile_panel_cell(tile_turned_row(tl_s, 8), td_s / 8, 128), jagged + (start_i32 + (begin_i32_2 + (tl0 + tl_s))) * 128 + (td_ahead + td_s), tl0 + tl_s < i);
+                    const int tl_s = thread / 8 + copy * 32, td_s = thread % 8 * 8;
+                    tile_copy_16(td_to + tile_panel_cell(thread / 8, td_s / 8, 128) + copy * 4096, jagged + (start_i32 + (begin_i32_2 + (tl0 + tl_s))) * 128 + (td_ahead + td_s), tl0 + tl_s < i);
                 }
                 #pragma unroll
                 for (int copy_2 = 0; copy_2 < 2; ++copy_2) {
@@ -255,8 +250,8 @@ extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_2(const unsig
                 const unsigned td_to_2 = tiles + 0 + (td_slot ? td_slot - 1 : 2) * 24576;
                 #pragma unroll
                 for (int copy_3 = 0; copy_3 < 4; ++copy_3) {
-                    const int tl_s_2 = (thread + copy_3 * 256) / 8, td_s_3 = (thread + copy_3 * 256) % 8 * 8;
-                    tile_copy_16(td_to_2 + tile_panel_cell(tile_turned_row(tl_s_2, 8), td_s_3 / 8, 128), jagged + (start_i32 + (begin_i32_2 + (tl0 + tl_s_2))) * 128 + (td_ahead_2 + td_s_3), tl0 + tl_s_2 < i);
+                    const int tl_s_2 = thread / 8 + copy_3 * 32, td_s_3 = thread % 8 * 8;
+                    tile_copy_16(td_to_2 + tile_panel_cell(thread / 8, td_s_3 / 8, 128) + copy_3 * 4096, jagged + (start_i32 + (begin_i32_2 + (tl0 + tl_s_2))) * 128 + (td_ahead_2 + td_s_3), tl0 + tl_s_2 < i);
                 }
                 #pragma unroll
                 for (int copy_4 = 0; copy_4 < 2; ++copy_4) {

@@ -9,11 +9,6 @@
 //   grid tm; strategy rows; dot wgmma, stages 1; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, y at a multiple of 16 bytes
 
-static __device__ __forceinline__ int tile_turned_row(const int row, const int warps) {
-    const int eight = row / 8, block = warps * 2;
-    return (eight / block * block + eight % warps * 2 + eight / warps % 2) * 8 + row % 8;
-}
-
 static __device__ __forceinline__ int tile_panel_cell(const int row, const int chunk, const int rows) {
     return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;
 }
@@ -124,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
     const int warp = (int)threadIdx.x / 32;
     extern __shared__ __align__(1024) unsigned char tile_stage[];
     const unsigned tiles = tile_address(tile_stage);
-    const int tm_t = warp * 8 + (lane >> 2 & 7);
+    const int tm_t = warp * 16 + (lane >> 2 & 7);
     const int te_t = (lane & 3) * 2;
     const int tm0 = (int)blockIdx.x * 64;
     const int tm = tm0 + tm_t;
@@ -133,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
     bool inside[2];
     #pragma unroll
     for (int tm_i = 0; tm_i < 2; ++tm_i) {
-        inside[tm_i] = tm + tm_i * 32 < M;
+        inside[tm_i] = tm + tm_i * 8 < M;
     }
     // 6: for te in tile(E) {
     // 7: var sums: accum(T)[tm, n] = 0;
@@ -157,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
             #pragma unroll
             for (int copy = 0; copy < 32; ++copy) {
                 const int tm_s = (thread + copy * 128) / 64, tk_s = (thread + copy * 128) % 64 * 1;
-                tile_copy_2(tiles + tile_panel_cell(tile_turned_row(tm_s, 4), tk_s / 8, 64) + tk_s % 8 * 2, x + (tm0 + tm_s) * K + (tk0 + tk_s), tm0 + tm_s < M);
+                tile_copy_2(tiles + tile_panel_cell(tm_s, tk_s / 8, 64) + tk_s % 8 * 2, x + (tm0 + tm_s) * K + (tk0 + tk_s), tm0 + tm_s < M);
             }
             #pragma unroll
             for (int copy_2 = 0; copy_2 < 32; ++copy_2) {
@@ -203,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
             #pragma unroll
             for (int copy_3 = 0; copy_3 < 32; ++copy_3) {
                 const int tm_s_2 = (thread + copy_3 * 128) / 64, tk_s_3 = (thread + copy_3 * 128) % 64 * 1;
-                tile_copy_2(tiles + tile_panel_cell(tile_turned_row(tm_s_2, 4), tk_s_3 / 8, 64) + tk_s_3 % 8 * 2, x + (tm0 + tm_s_2) * K + (tk0_2 + tk_s_3), tm0 + tm_s_2 < M && tk0_2 + tk_s_3 < K);
+                tile_copy_2(tiles + tile_panel_cell(tm_s_2, tk_s_3 / 8, 64) + tk_s_3 % 8 * 2, x + (tm0 + tm_s_2) * K + (tk0_2 + tk_s_3), tm0 + tm_s_2 < M && tk0_2 + tk_s_3 < K);
             }
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 32; ++copy_4) {
@@ -310,7 +305,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
             for (int te_r = 0; te_r < 8; ++te_r) {
                 #pragma unroll
                 for (int te_v = 0; te_v < 2; ++te_v) {
-                    if (inside[tm_i] && te + te_r * 8 + te_v < E) out[(tm + tm_i * 32) * E + (te + te_r * 8 + te_v)] = tile_f16_store(v_2[tm_i][te_r][te_v]);
+                    if (inside[tm_i] && te + te_r * 8 + te_v < E) out[(tm + tm_i * 8) * E + (te + te_r * 8 + te_v)] = tile_f16_store(v_2[tm_i][te_r][te_v]);
                 }
             }
         }
@@ -334,7 +329,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
         #pragma unroll
         for (int copy_6 = 0; copy_6 < 32; ++copy_6) {
             const int tm_s_3 = (thread + copy_6 * 128) / 64, tk_s_5 = (thread + copy_6 * 128) % 64 * 1;
-            tile_copy_2(tiles + tile_panel_cell(tile_turned_row(tm_s_3, 4), tk_s_5 / 8, 64) + tk_s_5 % 8 * 2, x + (tm0 + tm_s_3) * K + (tk0_3 + tk_s_5), tm0 + tm_s_3 < M);
+            tile_copy_2(tiles + tile_panel_cell(tm_s_3, tk_s_5 / 8, 64) + tk_s_5 % 8 * 2, x + (tm0 + tm_s_3) * K + (tk0_3 + tk_s_5), tm0 + tm_s_3 < M);
         }
         #pragma unroll
         for (int copy_7 = 0; copy_7 < 32; ++copy_7) {
@@ -380,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
         #pragma unroll
         for (int copy_8 = 0; copy_8 < 32; ++copy_8) {
             const int tm_s_4 = (thread + copy_8 * 128) / 64, tk_s_7 = (thread + copy_8 * 128) % 64 * 1;
-            tile_copy_2(tiles + tile_panel_cell(tile_turned_row(tm_s_4, 4), tk_s_7 / 8, 64) + tk_s_7 % 8 * 2, x + (tm0 + tm_s_4) * K + (tk0_4 + tk_s_7), tm0 + tm_s_4 < M && tk0_4 + tk_s_7 < K);
+            tile_copy_2(tiles + tile_panel_cell(tm_s_4, tk_s_7 / 8, 64) + tk_s_7 % 8 * 2, x + (tm0 + tm_s_4) * K + (tk0_4 + tk_s_7), tm0 + tm_s_4 < M && tk0_4 + tk_s_7 < K);
         }
         #pragma unroll
         for (int copy_9 = 0; copy_9 < 32; ++copy_9) {
@@ -444,7 +439,7 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
             quad[2] = pairs[tm_i][tn_r + 2];
             quad[3] = pairs[tm_i][tn_r + 3];
             tile_turn_quad(quad, lane);
-            if (inside[tm_i]) tile_store_quad(y + (tm + tm_i * 32) * 64 + ((tn_r + lane % 4) * 8), quad);
+            if (inside[tm_i]) tile_store_quad(y + (tm + tm_i * 8) * 64 + ((tn_r + lane % 4) * 8), quad);
         }
     }
 }

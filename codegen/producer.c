@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches in which warps of their own copy the tiles of products for all others (lowering/producer.c).
+//
+// In: a launch with mapped loads. Out: two parts of one function. One thread of the producing warps runs a slice of the
+// program and sends for tiles as places in shared memory become free; the others run all of it, wait for each tile
+// where they need it and free its place. The one idea: both parts walk the same loops, so they agree on the order of
+// tiles without a word; a ring of places and of barriers for each kind of tile is all that lies between them.
+#include "codegen/matmul.h"
+
+#include <string.h>
+
+enum {
+    PAGE = 1024,  // in front of the tiles: barriers, and numbers of tiles of the grid
+    NUMBER_PLACES = 2,
+    NUMBERS_AT = 32,  // behind the barriers of the numbers
+    RINGS_AT = 64,
+    PHASE_BYTES = 8,
+    PRODUCING_WARPS = 4,  // registers are given to groups of four
+    REGISTERS = 65536,
+    MOST_REGISTERS = 240,
+    FEW_REGISTERS = 64,    // of a producing thread
+    FEWER_REGISTERS = 40,  // with many groups
+    OUTER_PLACES = 2,
+};
+
+// ---------------------------------------------------------------------------------------------- rings
+
+// Tiles that are needed together, again and again: `places` for them in turn.
+struct ring {
+    int ordinal, places, number;
+    bool inner;
+    int64_t bytes, start;
+    int phases;                // where its barriers are: of full places, then of free ones
+    const char *place, *turn;  // variables: the next place, and whether the round is an odd one
+};
+
+// Loads of one region that the same products need.
+struct delivery {
+    struct ring *ring;
+    int count;
+    struct ir_op *loads[4];
+    int first, last;   // of the operations of the region: behind the first all loads are known, the last uses one
+    bool here;         // their products stand in the same region
+    const char *free;  // variable: the barrier of its place
+};
+
+static const struct ir_region *home_of(const struct emitter *emitter, const struct ir_op *load) {
+    const struct users *users = &emitter->users[load->results[0]->id];
+    for (int i = 0; i < users->count; i++)
+        if (users->ops[i]->parent != load->parent)
+            return NULL;
+    return load->parent;
+}
+
+static bool same_users(const struct emitter *emitter, const struct ir_op *a, const struct ir_op *b) {
+    const struct users *of_a = &emitter->users[a->results[0]->id], *of_b = &emitter->users[b->results[0]->id];
+    bool same = of_a->count == of_b->count;
+    for (int i = 0; same && i < of_a->count; i++)
+        same = of_a->ops[i] == of_b->ops[i];
+    return same;
+}
+
+static bool has_loop(const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_FOR)
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_loop(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+static struct ring *ring_for(struct emitter *emitter, int ordinal, bool inner, int64_t bytes) {
+    int stages = emitter->lowered->config->stages;
+    for (int i = 0; i < emitter->ring_count; i++) {
+        struct ring *known = emitter->rings[i];
+        if (known->ordinal == ordinal && known->inner == inner && known->bytes == bytes)
+            return known;
+    }
+    struct ring *ring = ARENA_NEW(emitter->arena, struct ring);
+    *ring = (struct ring){.ordinal = ordinal,
+                          .inner = inner,
+                          .bytes = bytes,
+                          .start = emitter->stage_bytes,
+                          .phases = emitter->phase_top,
+                          .number = emitter->ring_count};
+    ring->places = inner || stages < OUTER_PLACES ? stages : OUTER_PLACES;
+    emitter->stage_bytes += ring->places * bytes;
+    emitter->phase_top += 2 * ring->places * PHASE_BYTES;
+    if (emitter->phase_top > PAGE)
+        give_up(emitter, "codegen.producers", emitter->kernel->span, "there are more tiles to wait for than barriers");
+    ARENA_PUSH(emitter->arena, emitter->rings, emitter->ring_count, emitter->ring_capacity, ring);
+    return ring;
+}
+
+static void name_ring(struct emitter *emitter, struct ring *ring, const char *stem) {
+    if (ring->place)
+        return;
+    ring->place = unique_name(emitter, print(emitter, "%s_place", stem));
+    ring->turn = unique_name(emitter, print(emitter, "%s_turn", stem));
+}
+
+static const char *phase_text(struct emitter *emitter, const struct ring *ring, bool free) {
+    return print(emitter, "tiles + %d + %s * %d", ring->phases + (free ? ring->places * PHASE_BYTES : 0), ring->place,
+                 PHASE_BYTES);
+}
+
+static void advance(struct emitter *emitter, const struct ring *ring) {
+    if (ring->places > 1)
+        line(emitter, "%s = %s == %d ? 0 : %s + 1;", ring->place, ring->place, ring->places - 1, ring->place);
+    line(emitter, ring->places > 1 ? "%s ^= %s == 0;" : "%s ^= 1;", ring->turn, ring->place);
+}
+
+// ---------------------------------------------------------------------------------------------- deliveries
+
+static bool mentions(const struct ir_op *op, const struct ir_value *value) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == value)
+            return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (mentions(inner, value))
+                return true;
+    return false;
+}
+
+static void add_load(struct emitter *emitter, struct deliveries *all, struct ir_op *load, int at) {
+    for (int i = 0; i < all->count; i++) {
+        struct delivery *known = all->items[i];
+        if (known->count == 4 || !same_users(emitter, known->loads[0], load))
+            continue;
+        known->loads[known->count++] = load;
+        known->first = at;
+        return;
+    }
+    struct delivery *fresh = ARENA_NEW(emitter->arena, struct delivery);
+    *fresh =
+        (struct delivery){.count = 1, .loads = {load}, .first = at, .last = at, .here = home_of(emitter, load) != NULL};
+    ARENA_PUSH(emitter->arena, all->items, all->count, all->capacity, fresh);
+}
+
+static void settle(struct emitter *emitter, struct delivery *delivery, int ordinal, struct ir_op *const *ops,
+                   int count) {
+    const struct ir_region *region = delivery->loads[0]->parent;
+    int64_t bytes = 0;
+    for (int i = 0; i < delivery->count; i++) {
+        const struct ir_value *value = delivery->loads[i]->results[0];
+        emitter->tile_offset[value->id] = bytes;
+        emitter->forms[value->id].kind = FORM_STAGED;
+        emitter->delivery_of[value->id] = delivery;
+        bytes += tile_bytes(emitter, delivery->loads[i]);
+        for (int at = 0; at < count; at++)
+            if (mentions(ops[at], value) && at > delivery->last)
+                delivery->last = at;
+    }
+    delivery->ring = ring_for(emitter, ordinal, !has_loop(region), bytes);
+    name_ring(emitter, delivery->ring, emitter->kernel->params[delivery->loads[0]->param].name);
+}
+
+static void await(struct emitter *emitter, struct delivery *delivery) {
+    const struct ring *ring = delivery->ring;
+    const char *stem = emitter->kernel->params[delivery->loads[0]->param].name;
+    const char *at = unique_name(emitter, print(emitter, "%s_tile", stem));
+    delivery->free = unique_name(emitter, print(emitter, "%s_free", stem));
+    line(emitter, "%s(%s, %s);", helper(emitter, "tile_phase_await"), phase_text(emitter, ring, false), ring->turn);
+    line(emitter, "const unsigned %s = tiles + %lld + %s * %lld, %s = %s;", at, (long long)ring->start, ring->place,
+         (long long)ring->bytes, delivery->free, phase_text(emitter, ring, true));
+    advance(emitter, ring);
+    for (int i = 0; i < delivery->count; i++)
+        emitter->tile_base[delivery->loads[i]->results[0]->id] = at;
+}
+
+static void arrive(struct emitter *emitter, const char *phase) {
+    emitter->needs_lane = true;
+    line(emitter, "__syncwarp();");
+    line(emitter, "if (lane == 0) %s(%s);", helper(emitter, "tile_phase_arrive"), phase);
+}
+
+// ---------------------------------------------------------------------------------------------- sending for tiles
+
+// The position is the tile's first point.
+static void place_at_base(struct emitter *emitter, int axis) {
+    const char *base = emitter->axis_base[axis];
+    emitter->axis_place[axis] = base ? base : "0";
+    emitter->placed |= AXIS_BIT(axis);
+}
+
+// How many of the tile's rows are inside: a literal, or a variable.
+static const char *rows_inside(struct emitter *emitter, const struct ir_op *load, const struct tile *tile) {
+    struct tile_limits limits;
+    tile_limits(emitter->kernel, load, tile->outer, tile->inner, &limits);
+    if (!limits.row_count && !limits.condition_count)
+        return NULL;
+    const char *name = unique_name(emitter, print(emitter, "%s_rows", emitter->kernel->params[load->param].name));
+    const char *text = print(emitter, "%d", tile->rows);
+    for (int i = 0; i < limits.row_count; i++) {
+        const struct ir_op *less = limits.rows[i];
+        text = print(emitter, "%s((long long)%s - %s, %s)", helper(emitter, "tile_rows"),
+                     value_text(emitter, less->operands[1], 14), value_text(emitter, less->operands[0], 13), text);
+    }
+    for (int i = 0; i < limits.condition_count; i++)
+        text = print(emitter, "(%s ? %s : 0)", value_text(emitter, limits.conditions[i], 4), text);
+    line(emitter, "const int %s = %s;", name, text);
+    return name;
+}
+
+static const char *coordinate(struct emitter *emitter, const struct ir_value *index) {
+    bool wide = index->type == TYPE_I64;
+    return wide ? print(emitter, "(int)%s", value_text(emitter, index, 14)) : value_text(emitter, index, 12);
+}
+
+static void send_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase) {
+    struct tile tile = tile_of(emitter, load);
+    const struct ir_param *param = &emitter->kernel->params[load->param];
+    const struct tile_map *map = &emitter->produced->maps[load->map - 1];
+    place_at_base(emitter, tile.outer);
+    place_at_base(emitter, tile.inner);
+    const char *rows = rows_inside(emitter, load, &tile), *others = "";
+    const char *first = coordinate(emitter, load->operands[map->outer]),
+               *column = coordinate(emitter, load->operands[param->rank - 1]);
+    for (int i = 0; i + 1 < param->rank; i++)
+        if (i != map->outer)
+            others = print(emitter, "%s, %s", others, coordinate(emitter, load->operands[i]));
+    const char *function = helper(emitter, print(emitter, "tile_box_%d", param->rank + 1));
+    for (int panel = 0; panel < tile.columns / PANEL_CELLS_WIDE; panel++) {
+        int64_t offset = emitter->tile_offset[load->results[0]->id] + (int64_t)panel * tile.rows * PANEL_ROW;
+        line(emitter, "%s(%s + %lld, maps + %d, %s, %s + %d, %s, %s%s);", function, to, (long long)offset,
+             (load->map - 1) * MAP_BYTES / 4, phase, column, panel * PANEL_CELLS_WIDE,
+             rows ? print(emitter, "%d - %s", tile.rows, rows) : "0",
+             print(emitter, "%s + %s", first, rows ? rows : print(emitter, "%d", tile.rows)), others);
+    }
+    emitter->placed = 0;
+    emitter->axis_place[tile.outer] = emitter->axis_place[tile.inner] = NULL;
+}
+
+static void send(struct emitter *emitter, const struct delivery *delivery) {
+    const struct ring *ring = delivery->ring;
+    const char *stem = emitter->kernel->params[delivery->loads[0]->param].name;
+    const char *to = unique_name(emitter, print(emitter, "%s_to", stem)),
+               *full = unique_name(emitter, print(emitter, "%s_full", stem));
+    line(emitter, "%s(%s, %s ^ 1);", helper(emitter, "tile_phase_await"), phase_text(emitter, ring, true), ring->turn);
+    line(emitter, "const unsigned %s = tiles + %lld + %s * %lld, %s = %s;", to, (long long)ring->start, ring->place,
+         (long long)ring->bytes, full, phase_text(emitter, ring, false));
+    line(emitter, "%s(%s, %lld);", helper(emitter, "tile_phase_expect"), full, (long long)ring->bytes);
+    for (int i = 0; i < delivery->count; i++)
+        send_tile(emitter, delivery->loads[i], to, full);
+    advance(emitter, ring);
+}
+
+// ---------------------------------------------------------------------------------------------- called on the way
+
+struct deliveries begin_deliveries(struct emitter *emitter, struct ir_op *const *ops, int count) {
+    struct deliveries all = {0};
+    for (int i = 0; emitter->part != PART_WHOLE && i < count; i++)
+        if (ops[i]->code == OP_LOAD && ops[i]->map)
+            add_load(emitter, &all, ops[i], i);
+    for (int i = 0; i < all.count; i++) {
+        settle(emitter, all.items[i], i, ops, count);
+        if (emitter->part == PART_CONSUMERS && !all.items[i]->here)
+            await(emitter, all.items[i]);
+    }
+    return all;
+}
+
+void pass_deliveries(struct emitter *emitter, const struct deliveries *all, int from, int to) {
+    for (int i = 0; i < all->count; i++) {
+        struct delivery *delivery = all->items[i];
+        int at = emitter->part == PART_PRODUCER ? delivery->first : delivery->last;
+        if (at < from || at >= to)
+            continue;
+        if (emitter->part == PART_PRODUCER)
+            send(emitter, delivery);
+        else if (!delivery->here)
+            arrive(emitter, delivery->free);
+    }
+}
+
+static struct delivery *delivery_of(const struct emitter *emitter, const struct ir_value *operand) {
+    struct delivery *delivery = emitter->part == PART_CONSUMERS ? emitter->delivery_of[operand->id] : NULL;
+    return delivery && delivery->here ? delivery : NULL;
+}
+
+void await_operands(struct emitter *emitter, const struct ir_op *product) {
+    for (int i = 0; i < 2; i++) {
+        struct delivery *delivery = delivery_of(emitter, product->operands[i]);
+        if (delivery && !delivery->free)
+            await(emitter, delivery);
+    }
+}
+
+void free_operands(struct emitter *emitter, const struct ir_op *product) {
+    for (int i = 0; i < 2; i++) {
+        struct delivery *delivery = delivery_of(emitter, product->operands[i]);
+        const struct users *users = delivery ? &emitter->users[delivery->loads[0]->results[0]->id] : NULL;
+        if (!delivery || !delivery->free || users->ops[users->count - 1] != product)
+            continue;
+        arrive(emitter, delivery->free);
+        for (int j = 0; j < delivery->count; j++)
+            emitter->delivery_of[delivery->loads[j]->results[0]->id] = NULL;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- products under way
+
+// The loop's products: one whose operands are all loaded, and then one that adds to what the loop carries, of an operand
+// that is computed. NULL: there are others.
+static const struct ir_op *last_of_two(const struct emitter *emitter, const struct ir_op *loop) {
+    const struct ir_op *products[2] = {NULL, NULL};
+    int count = 0;
+    for (const struct ir_op *op = loop->regions[0]->first; op; op = op->next) {
+        if (op->region_count)
+            return NULL;
+        if (op->code == OP_MMA && count < 2)
+            products[count] = op;
+        count += op->code == OP_MMA;
+    }
+    if (count != 2 || loop->region_count == 2)
+        return NULL;
+    const struct ir_value *rows = products[1]->operands[0], *start = products[1]->operands[2];
+    const struct ir_op *columns = products[1]->operands[1]->def;
+    bool computed = rows->region || !is_staged(rows->def);
+    bool alone = columns->map && home_of(emitter, columns) && emitter->users[columns->results[0]->id].count == 1;
+    const struct users *users = &emitter->users[products[1]->results[0]->id];
+    bool carried = users->count == 1 && users->ops[0]->code == OP_YIELD && start->region == loop->regions[0] &&
+                   emitter->uses[start->id] == 1;
+    return computed && alone && carried ? products[1] : NULL;
+}
+
+static bool is_loop(const struct emitter *emitter, const struct ir_op *loop) {
+    return loop && loop->code == OP_FOR && emitter->lowered->axes[loop->axis].place == PLACE_LOOP &&
+           !emitter->lowered->axes[loop->axis].single;
+}
+
+bool stays_under_way(const struct emitter *emitter, const struct ir_op *product) {
+    return emitter->part == PART_CONSUMERS && emitter->under_way && is_loop(emitter, product->parent->owner) &&
+           last_of_two(emitter, product->parent->owner) == product;
+}
+
+void leave_under_way(struct emitter *emitter, const struct ir_op *product) {
+    struct delivery *delivery = delivery_of(emitter, product->operands[1]);
+    line(emitter, "%s = %s;", emitter->under_way, delivery->free);
+    emitter->delivery_of[product->operands[1]->id] = NULL;
+}
+
+static void free_place(struct emitter *emitter) {
+    emitter->needs_lane = true;
+    line(emitter, "__syncwarp();");
+    line(emitter, "if (lane == 0 && %s) %s(%s);", emitter->under_way, helper(emitter, "tile_phase_arrive"),
+         emitter->under_way);
+}
+
+void free_under_way(struct emitter *emitter, const struct ir_op *product) {
+    if (emitter->under_way && is_loop(emitter, product->parent->owner))
+        free_place(emitter);
+}
+
+void begin_under_way(struct emitter *emitter, const struct ir_op *loop) {
+    emitter->under_way = NULL;
+    if (emitter->part != PART_CONSUMERS || !is_loop(emitter, loop) || !last_of_two(emitter, loop))
+        return;
+    emitter->under_way = unique_name(emitter, "under_way");
+    line(emitter, "unsigned %s = 0;", emitter->under_way);
+}
+
+void end_under_way(struct emitter *emitter, const struct ir_op *loop) {
+    if (!emitter->under_way || !is_loop(emitter, loop) || !last_of_two(emitter, loop))
+        return;
+    line(emitter, "%s();", helper(emitter, "tile_group_end"));
+    hold(emitter, last_of_two(emitter, loop)->results[0]);
+    free_place(emitter);
+    emitter->under_way = NULL;
+}
+
+bool is_left_out(const struct emitter *emitter, const struct ir_op *op) {
+    if (op->code == OP_LOAD && op->map && emitter->part != PART_WHOLE)
+        return true;
+    if (emitter->part != PART_PRODUCER)
+        return false;
+    if (is_control(op)) {
+        for (int i = 0; i < op->result_count; i++)
+            if (emitter->produced->needed[op->results[i]->id])
+                return false;
+        return !has_mapped(op);
+    }
+    return !op->result_count || op->results[0]->axes || !emitter->produced->needed[op->results[0]->id];
+}
+
+bool has_mapped(const struct ir_op *op) {
+    if (op->code == OP_LOAD && op->map)
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const struct ir_op *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (has_mapped(inner))
+                return true;
+    return false;
+}
+
+bool is_carried_here(const struct emitter *emitter, const struct ir_value *result) {
+    return emitter->part != PART_PRODUCER || emitter->produced->needed[result->id];
+}
+
+// ---------------------------------------------------------------------------------------------- the two parts
+
+static int groups_of(const struct emitter *emitter) {
+    return emitter->lowered->warps / 4;
+}
+
+// Registers of a consuming thread once the producing ones have given theirs up; 0: as many as all have from the start.
+// note [pool] A block has what its threads begin with, and no more: a group that asks for what the others haven't given
+// up waits for ever.
+static int registers_of(const struct emitter *emitter, int few) {
+    int blocks = emitter->lowered->config->min_blocks > 1 ? emitter->lowered->config->min_blocks : 1;
+    int groups = groups_of(emitter), equal = REGISTERS / (blocks * 128 * (groups + 1)) / 8 * 8;
+    int most = (equal * (groups + 1) - few) / groups / 8 * 8;
+    most = most > MOST_REGISTERS ? MOST_REGISTERS : most;
+    return most > equal && equal < MOST_REGISTERS ? most : 0;
+}
+
+static void write_registers(struct emitter *emitter, bool producing) {
+    int few = groups_of(emitter) > 2 ? FEWER_REGISTERS : FEW_REGISTERS, most = registers_of(emitter, few);
+    if (most)
+        line(emitter, "%s();",
+             helper(emitter,
+                    print(emitter, "tile_registers_%s_%d", producing ? "down" : "up", producing ? few : most)));
+}
+
+static void start_part(struct emitter *emitter, enum part part) {
+    emitter->part = part;
+    emitter->placed = 0;
+    memset(emitter->axis_place, 0, sizeof emitter->axis_place);
+    memset(emitter->delivery_of, 0, sizeof *emitter->delivery_of * (size_t)emitter->kernel->value_count);
+}
+
+static void declare_rings(struct emitter *emitter) {
+    for (int i = 0; i < emitter->ring_count; i++) {
+        struct ring *ring = emitter->rings[i];
+        line(emitter, "int %s = 0, %s = 0;", ring->place, ring->turn);
+    }
+}
+
+struct part_writer {
+    struct emitter *emitter;
+    const struct produced *produced;
+    void (*tile)(void *data, const char *number);
+    void *data;
+    const char *number, *place, *turn;
+};
+
+// "tiles + 0 + number_place * 8": of the numbers that have been handed out, or of places that are free for one.
+static const char *number_phase(const struct part_writer *w, bool free) {
+    return print(w->emitter, "tiles + %d + %s * %d", free ? NUMBER_PLACES * PHASE_BYTES : 0, w->place, PHASE_BYTES);
+}
+
+static void take_number(const struct part_writer *w) {
+    struct emitter *emitter = w->emitter;
+    const char *state = emitter->param_names[w->produced->state];
+    const char *word = print(emitter, "tiles + %d + %s * 4", NUMBERS_AT, w->place);
+    bool producing = emitter->part == PART_PRODUCER;
+    line(emitter, "%s(%s, %s%s);", helper(emitter, "tile_phase_await"), number_phase(w, producing), w->turn,
+         producing ? " ^ 1" : "");
+    if (producing) {
+        line(emitter, "const int %s = atomicAdd(%s, 1);", w->number, state);
+        line(emitter, "%s(%s, %s);", helper(emitter, "tile_hand_over"), word, w->number);
+        line(emitter, "%s(%s);", helper(emitter, "tile_phase_arrive"), number_phase(w, false));
+    } else {
+        line(emitter, "const int %s = %s(%s);", w->number, helper(emitter, "tile_handed_over"), word);
+        arrive(emitter, number_phase(w, true));
+    }
+    line(emitter, "%s ^= 1;", w->place);
+    line(emitter, "%s ^= %s == 0;", w->turn, w->place);
+    line(emitter, "if (%s >= %s) break;", w->number, value_text(emitter, w->produced->tiles, 11));
+}
+
+// What one part does, without its head: rings are known only when it has been written.
+static struct text write_part(struct part_writer *w, enum part part) {
+    struct emitter *emitter = w->emitter;
+    struct text text = {0}, *outer = emitter->out;
+    emitter->out = &text;
+    start_part(emitter, part);
+    emitter->indent += part == PART_PRODUCER ? 2 : 1;
+    w->number = unique_name(emitter, "number");
+    w->place = unique_name(emitter, "number_place");
+    w->turn = unique_name(emitter, "number_turn");
+    line(emitter, "int %s = 0, %s = 0;", w->place, w->turn);
+    open_brace(emitter, "for (;;)");
+    take_number(w);
+    w->tile(w->data, w->number);
+    close_brace(emitter);
+    emitter->indent -= part == PART_PRODUCER ? 2 : 1;
+    emitter->out = outer;
+    emitter->part = PART_WHOLE;
+    return text;
+}
+
+static void write_start(struct emitter *emitter) {
+    int warps = emitter->lowered->warps;
+    const char *function = helper(emitter, "tile_phase_start");
+    open_brace(emitter, "if (threadIdx.x == 0)");
+    for (int i = 0; i < NUMBER_PLACES; i++) {
+        line(emitter, "%s(tiles + %d, 1);", function, i * PHASE_BYTES);
+        line(emitter, "%s(tiles + %d, %d);", function, (NUMBER_PLACES + i) * PHASE_BYTES, warps);
+    }
+    for (int i = 0; i < emitter->ring_count; i++) {
+        const struct ring *ring = emitter->rings[i];
+        const char *at = unique_name(emitter, "phase");
+        open_brace(emitter, "for (int %s = 0; %s < %d; ++%s)", at, at, ring->places, at);
+        line(emitter, "%s(tiles + %d + %s * %d, 1);", function, ring->phases, at, PHASE_BYTES);
+        line(emitter, "%s(tiles + %d + %s * %d, %d);", function, ring->phases + ring->places * PHASE_BYTES, at,
+             PHASE_BYTES, warps);
+        close_brace(emitter);
+    }
+    line(emitter, "%s();", helper(emitter, "tile_phases_started"));
+    close_brace(emitter);
+    line(emitter, "__syncthreads();");
+}
+
+static void add_part(struct emitter *emitter, struct text *text) {
+    text_add_bytes(emitter->out, text->data ? text->data : "", text->length);
+    text_free(text);
+}
+
+void write_parts(struct emitter *emitter, const struct produced *produced, void (*tile)(void *data, const char *number),
+                 void *data) {
+    struct part_writer w = {.emitter = emitter, .produced = produced, .tile = tile, .data = data};
+    struct form *forms = ARENA_ARRAY(emitter->arena, struct form, emitter->kernel->value_count + 1);
+    emitter->produced = produced;
+    emitter->tensors |= (uint64_t)1 << produced->state;
+    emitter->stored |= (uint64_t)1 << produced->state;
+    emitter->stage_bytes = PAGE;
+    emitter->phase_top = RINGS_AT;
+    emitter->rings = NULL;
+    emitter->ring_count = emitter->ring_capacity = 0;
+    memcpy(forms, emitter->forms, sizeof *forms * (size_t)emitter->kernel->value_count);
+    struct text consumers = write_part(&w, PART_CONSUMERS);
+    memcpy(emitter->forms, forms, sizeof *forms * (size_t)emitter->kernel->value_count);
+    struct text producer = write_part(&w, PART_PRODUCER);
+    write_start(emitter);
+    emitter->needs_warp = true;
+    open_brace(emitter, "if (warp < %d)", emitter->lowered->warps);
+    write_registers(emitter, false);
+    declare_rings(emitter);
+    add_part(emitter, &consumers);
+    emitter->indent--;
+    open_brace(emitter, "} else");
+    write_registers(emitter, true);
+    open_brace(emitter, "if (threadIdx.x == %d)", 32 * emitter->lowered->warps);
+    line(emitter, "const int *const maps = %s + %d;", emitter->param_names[produced->state], MAP_BYTES / 4);
+    for (int i = 0; i < produced->map_count; i++)
+        line(emitter, "%s(maps + %d);", helper(emitter, "tile_map_seen"), i * MAP_BYTES / 4);
+    declare_rings(emitter);
+    add_part(emitter, &producer);
+    close_brace(emitter);
+    close_brace(emitter);
+    emitter->produced = NULL;
+}
+
+// ---------------------------------------------------------------------------------------------- maps
+
+// Elements between neighbours along a dimension.
+static const char *stride_text(struct emitter *emitter, const struct ir_param *param, int dimension) {
+    const char *text = "1ll";
+    for (int i = dimension + 1; i < param->rank; i++)
+        text = print(emitter, "%s * %s", text, value_text(emitter, param->extents[i], 14));
+    return text;
+}
+
+static void write_map(struct emitter *emitter, const struct produced *produced, int number) {
+    const struct tile_map *map = &produced->maps[number];
+    const struct ir_param *param = &emitter->kernel->params[map->param];
+    const char *others = "", *function = print(emitter, "tile_map_%d_%s", param->rank + 1, ir_type_name(param->type));
+    for (int i = 0; i + 1 < param->rank; i++)
+        if (i != map->outer)
+            others = print(emitter, "%s, (unsigned)%s, %s", others, value_text(emitter, param->extents[i], 14),
+                           stride_text(emitter, param, i));
+    emitter->tensors |= (uint64_t)1 << map->param;
+    emitter->aligned |= (uint64_t)1 << map->param;
+    line(emitter, "%s(%s + %d, %s, %d, (unsigned)%s, (unsigned)%s, %s%s);", helper(emitter, function),
+         emitter->param_names[produced->state], (number + 1) * MAP_BYTES / 4, emitter->param_names[map->param],
+         map->rows, value_text(emitter, param->extents[param->rank - 1], 14),
+         value_text(emitter, param->extents[map->outer], 14), stride_text(emitter, param, map->outer), others);
+}
+
+// By the first threads of a block.
+void write_maps(struct emitter *emitter, const struct produced *produced) {
+    emitter->tensors |= (uint64_t)1 << produced->state;
+    emitter->stored |= (uint64_t)1 << produced->state;
+    line(emitter, "if (threadIdx.x == 0) *%s = 0;", emitter->param_names[produced->state]);
+    for (int i = 0; i < produced->map_count; i++) {
+        open_brace(emitter, "if (threadIdx.x == %d)", i);
+        write_map(emitter, produced, i);
+        close_brace(emitter);
+    }
+}
+
+int producing_threads(void) {
+    return 32 * PRODUCING_WARPS;
+}
