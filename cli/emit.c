@@ -38,7 +38,8 @@ static bool make_folder(const char *path)
 static bool keep_config(struct emission *emission)
 {
     tilec_config *own = NULL;
-    if (!emission->chosen->config && tilec_config_default(emission->chosen->kernel, NULL, &own) != TILEC_OK) return true;
+    const struct tilec_rows unknown = {.target = option_value(emission->arguments, OPTION_TARGET)};
+    if (!emission->chosen->config && tilec_config_default(emission->chosen->kernel, &unknown, &own) != TILEC_OK) return true;
     tilec_text json = tilec_config_json(own ? own : emission->chosen->config, 0);
     bool ok = keep_file(emission, tilec_kernel_name(emission->chosen->kernel), "config.json", json.data, json.length);
     tilec_text_free(&json);

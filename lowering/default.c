@@ -34,6 +34,7 @@ enum {
     LANE_POINTS = 16,          // of a row of numbers, for a lane
     SHARE = 4096,              // points of a share that is staged
     SHARE_WARPS = 4,
+    CORE_POINTS = 32,          // of a row at a time, on the CPU
     SHARE_LANES = 8,           // for a row, where a share has many
     MULTIPROCESSORS = 132,     // of a large GPU
     UNDER_WAY = 20 << 20,      // bytes that the L2 holds between two readings, beside what is written
@@ -335,11 +336,23 @@ static void share_slabs(struct arena *arena, const struct ir_kernel *kernel, str
         *config = *shared;
 }
 
+// A core walks all points of a tile, also those behind a short row's end: tiles of jagged axes stay small.
+static struct config *config_for_cores(const struct ir_kernel *kernel, struct config *config) {
+    for (int a = 0; a < kernel->axis_count; a++) {
+        struct config_axis *axis = config_axis_named(config, kernel->axes[a].name);
+        if (kernel->axes[a].kind == AXIS_JAGGED && axis->block > CORE_POINTS)
+            axis->block = CORE_POINTS, axis->vector = axis->lanes = axis->warps = axis->unroll = 1;
+    }
+    return config;
+}
+
 struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
     struct config *config = config_default(arena, kernel);
+    if (data && data->cpu)
+        return config_for_cores(kernel, config);
     struct axis_list list = axis_list(kernel);
     int numbers = numbers_axis(&list);
-    if (!data || data->cpu)
+    if (!data)
         return config;
     struct config *products = data->sm ? config_for_products(arena, kernel, config, data->sm) : NULL;
     if (products)

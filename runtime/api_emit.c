@@ -168,9 +168,11 @@ static tilec_result emit_into(struct arena *arena, tilec_kernel *kernel, const s
     return report_status(report, &status);
 }
 
-static const struct config *config_or_default(struct arena *arena, const tilec_kernel *kernel, const tilec_config *config)
+static const struct config *config_or_default(struct arena *arena, const tilec_kernel *kernel, const tilec_config *config,
+                                              const struct tilec_emit_options *options)
 {
-    return config ? config->config : config_default(arena, kernel->ir);
+    const struct config_data unknown = {.cpu = options && options->target && strcmp(options->target, "cpu") == 0};
+    return config ? config->config : config_default_for(arena, kernel->ir, &unknown);
 }
 
 tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config, const struct tilec_emit_options *options,
@@ -184,7 +186,7 @@ tilec_result tilec_kernel_emit(tilec_kernel *kernel, const tilec_config *config,
     struct emitted *emitted = NULL;
     struct text copy = {0};
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
-    tilec_result result = emit_into(arena, kernel, config_or_default(arena, kernel, config), options ? options : &no_options,
+    tilec_result result = emit_into(arena, kernel, config_or_default(arena, kernel, config, options), options ? options : &no_options,
                                     report, &emitted);
     if (emitted) text_add_bytes(&copy, emitted->text, emitted->length);
     if (result == TILEC_OK) *text = text_take(&copy);
@@ -197,7 +199,7 @@ tilec_text tilec_kernel_explain_strategy(tilec_kernel *kernel, const tilec_confi
     if (!kernel) return text_take(&(struct text){0});
     struct arena *arena = arena_new();
     struct text text = {0};
-    if (arena) config_explain_strategies(&text, arena, kernel->ir, config_or_default(arena, kernel, config));
+    if (arena) config_explain_strategies(&text, arena, kernel->ir, config_or_default(arena, kernel, config, NULL));
     arena_free(arena);
     return text_take(&text);
 }
@@ -225,7 +227,7 @@ tilec_result tilec_kernel_fits(tilec_kernel *kernel, const tilec_config *config,
     struct arena *arena = arena_new();
     struct emitted *emitted = NULL;
     if (!arena) return report_failed(report, "internal.memory", NULL, "out of memory");
-    tilec_result result = emit_into(arena, kernel, config_or_default(arena, kernel, config), options ? options : &no_options,
+    tilec_result result = emit_into(arena, kernel, config_or_default(arena, kernel, config, options), options ? options : &no_options,
                                     report, &emitted);
     for (int i = 0; emitted && i < emitted->plan.kernel_count; i++)
         if (!defines(text, length, emitted->plan.kernels[i].name))

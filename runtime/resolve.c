@@ -169,6 +169,7 @@ struct status resolve_config(struct arena *arena, const struct resolve_request *
     if (status.ok && !resolved->config && !request->edited) status = take_heuristic(arena, request, target, resolved);
     if (!status.ok || resolved->config) return status;
     struct config_data data = resolve_data(arena, request->kernel, request->tensors, sm_of(target));
-    resolved->config = config_default_for(arena, request->kernel, request->edited ? NULL : &data);
+    const struct config_data unknown = {.cpu = data.cpu};  // as an edited text was emitted
+    resolved->config = config_default_for(arena, request->kernel, request->edited ? &unknown : &data);
     return STATUS_OK;
 }

@@ -136,7 +136,7 @@ static bool may_choose_strategy(const struct config_space *space) {
     return false;
 }
 
-// Even rows leave the default as it is, and so does a CPU; rows of which one is most of the work are cut into pieces, where
+// Even rows leave the default as it is; on a CPU tiles of rows are small, whatever the data; rows of which one is most of the work are cut into pieces, where
 // the kernel can be split.
 static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
     const struct config_data even = {.rows = 1024, .longest = 2047, .mean = 1024}, skewed = {.rows = 1024, .longest = 500000, .mean = 900},
@@ -148,7 +148,11 @@ static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
     CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &(struct config_data){0})));
     CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &even)));
     CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &short_rows)));
-    CHECK(unit, same_configs(plain, config_default_for(unit->arena, kernel, &on_cpu)));
+    const struct config *small = config_default_for(unit->arena, kernel, &on_cpu);
+    CHECK(unit, same_configs(small, config_default_for(unit->arena, kernel, &(struct config_data){.cpu = true})));
+    CHECK(unit, config_check(unit->arena, kernel, small).ok);
+    for (int a = 0; a < kernel->axis_count; a++)
+        CHECK(unit, kernel->axes[a].kind != AXIS_JAGGED || config_axis_named(small, kernel->axes[a].name)->block <= 32);
     bool splits = may_choose_strategy(config_space(unit->arena, kernel));
     CHECK(unit, splits ? cut->strategy != STRATEGY_ROWS : same_configs(plain, cut));
     CHECK(unit, config_check(unit->arena, kernel, cut).ok);
