@@ -110,8 +110,9 @@ struct status aot_make_list(struct aot_job *job) {
     job->list = (struct aot_list){.limit = limit,
                                   .texts = ARENA_ARRAY(job->arena, const char *, limit),
                                   .choosable = ARENA_ARRAY(job->arena, bool, limit)};
-    aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, config_default(job->arena, kernel)),
-                 true);
+    const struct config_data unknown = {.cpu = strcmp(job->target, "cpu") == 0};
+    const struct config *standard = config_default_for(job->arena, kernel, &unknown);
+    aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, standard), true);
     for (int i = 0; i < job->shapes.count; i++) {
         struct aot_found found = aot_found_read(job->arena, job->options->folder, i, aot_shape_at(job, i));
         if (!found.known)

@@ -3,7 +3,7 @@
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
-//   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   tk: block 32 = vector 1 x lanes 1 x warps 1 x registers 32
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 #include <math.h>
@@ -62,24 +62,24 @@ static void segment_max_block(const long long block, const float *restrict x, co
         return;
     }
     const int i_3 = (int)tile_clampi_i64(offsets[i_2] - start, -2146435071LL, 2146435071LL);
-    const int tk_full = i_3 - i_3 % 128;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+    const int tk_full = i_3 - i_3 % 32;
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
         long long pick[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             pick[tm_i] = tile_clampi_i64(pick_i64[tm_i], -2146435071LL, 2146435071LL);
         }
-        long long i_4[128];
-        for (int tk_i = 0; tk_i < 128; ++tk_i) {
+        long long i_4[32];
+        for (int tk_i = 0; tk_i < 32; ++tk_i) {
             i_4[tk_i] = tile_clampi_i64(start + (long long)(tk0 + tk_i), -2146435071LL, 2146435071LL);
         }
         // 11: let m = max[tk](v);
-        float v[32][128];
+        float v[32][32];
         float m[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             m[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (!(inside_4[tm_i] || ((int)i_4[tk_i] >= 0 && (int)i_4[tk_i] < nnz && inside_3[tm_i]))) {
                     tile_failure = "13_segment_max_argmax.tile:10: a load from x outside the tensor";
                     return;
@@ -106,7 +106,7 @@ static void segment_max_block(const long long block, const float *restrict x, co
             i_5[tm_i] = -1;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (inside_2[tm_i] && (inside_5[tm_i] || (int)pick[tm_i] < 0)) tile_argmax_f32(&i_5_value[tm_i], &i_5[tm_i], v[tm_i][tk_i], (long long)(tk0 + tk_i));
             }
         }
@@ -127,17 +127,17 @@ static void segment_max_block(const long long block, const float *restrict x, co
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             pick_3[tm_i] = tile_clampi_i64(pick_i64[tm_i], -2146435071LL, 2146435071LL);
         }
-        long long i_6[128];
-        for (int tk_i = 0; tk_i < 128; ++tk_i) {
+        long long i_6[32];
+        for (int tk_i = 0; tk_i < 32; ++tk_i) {
             i_6[tk_i] = tile_clampi_i64(start + (long long)(tk0_2 + tk_i), -2146435071LL, 2146435071LL);
         }
-        float v_2[32][128];
+        float v_2[32][32];
         float m_2[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             m_2[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (!(!(inside_2[tm_i] && tk0_2 + tk_i < i_3) || ((int)i_6[tk_i] >= 0 && (int)i_6[tk_i] < nnz && inside_3[tm_i]))) {
                     tile_failure = "13_segment_max_argmax.tile:10: a load from x outside the tensor";
                     return;
@@ -161,7 +161,7 @@ static void segment_max_block(const long long block, const float *restrict x, co
             i_7[tm_i] = -1;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (inside_2[tm_i] && tk0_2 + tk_i < i_3 && (inside_6[tm_i] || (int)pick_3[tm_i] < 0)) tile_argmax_f32(&i_7_value[tm_i], &i_7[tm_i], v_2[tm_i][tk_i], (long long)(tk0_2 + tk_i));
             }
         }

@@ -3,7 +3,7 @@
 // T = f16, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
-//   tk: block 256 = vector 1 x lanes 1 x warps 32 x registers 8
+//   tk: block 32 = vector 1 x lanes 1 x warps 1 x registers 32
 //   grid tm, tb; strategy rows; peel true; late true; stream true; min_blocks 0
 
 #include <math.h>
@@ -71,17 +71,17 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     // 19: for tk in jagged_tile(length) {
     // 20: let v = x[start + tk, tm];
     const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_i32 - length_i32 % 256;
+    const int tk_full = length_i32 - length_i32 % 32;
     const int start_i32 = (int)start;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 256) {
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
         // 21: let top = max(highest, max[tk](v));
-        float v_f32[32][256];
+        float v_f32[32][32];
         float v[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             v[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 v_f32[tm_i][tk_i] = (inside[tm_i] ? tile_f16_load(x[(start_i32 + (tk0 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
                 v[tm_i] = tile_maxf(v[tm_i], inside[tm_i] ? v_f32[tm_i][tk_i] : (-__builtin_inff()));
             }
@@ -101,7 +101,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
             v_3[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 v_3[tm_i] += inside[tm_i] ? expf(v_f32[tm_i][tk_i] - base[tm_i]) : 0.0f;
             }
         }
@@ -118,13 +118,13 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     }
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
-        float v_f32_2[32][256];
+        float v_f32_2[32][32];
         float v_4[32];
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
             v_4[tm_i] = (-__builtin_inff());
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 v_f32_2[tm_i][tk_i] = (inside[tm_i] && tk0_2 + tk_i < length_i32 ? tile_f16_load(x[(start_i32 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f);
                 v_4[tm_i] = tile_maxf(v_4[tm_i], inside[tm_i] && tk0_2 + tk_i < length_i32 ? v_f32_2[tm_i][tk_i] : (-__builtin_inff()));
             }
@@ -142,7 +142,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
             v_6[tm_i] = 0.0f;
         }
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 v_6[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_i32 ? expf(v_f32_2[tm_i][tk_i] - base_2[tm_i]) : 0.0f;
             }
         }
@@ -159,10 +159,10 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     }
     // 24: highest = top;
     // 26: for tk in jagged_tile(length) {
-    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
+    for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 32) {
         // 27: out[start + tk, tm] = exp(x[start + tk, tm] - highest) / total;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (inside[tm_i]) out[(start_i32 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] ? tile_f16_load(x[(start_i32 + (tk0_3 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }
@@ -170,7 +170,7 @@ static void jagged_softmax_block(const long long block, const unsigned short *re
     if (tk_full < length_i32) {
         const int tk0_4 = tk_full;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 256; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 if (inside[tm_i] && tk0_4 + tk_i < length_i32) out[(start_i32 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)] = tile_f16_store(expf((inside[tm_i] && tk0_4 + tk_i < length_i32 ? tile_f16_load(x[(start_i32 + (tk0_4 + tk_i)) * M + (tm0 + tm_i)]) : 0.0f) - highest[tm_i]) / total[tm_i]);
             }
         }

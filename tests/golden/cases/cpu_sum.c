@@ -3,7 +3,7 @@
 // T = f32, I = i64; 32-bit indices
 //   tb: block 1 = vector 1 x lanes 1 x warps 1 x registers 1
 //   tm: block 32 = vector 1 x lanes 32 x warps 1 x registers 1
-//   tk: block 128 = vector 1 x lanes 1 x warps 16 x registers 8
+//   tk: block 32 = vector 1 x lanes 1 x warps 1 x registers 32
 //   grid tm, tb; strategy rows; peel true; late true; stream false; min_blocks 0
 
 #include <math.h>
@@ -34,11 +34,11 @@ static void jagged_sum_block(const long long block, const float *restrict x, con
     // 19: for tk in jagged_tile(length) {
     // 20: acc += sum[tk](x[start + tk, tm]);
     const int length_i32 = (int)tile_clampi_i64(length, -2146435071LL, 2146435071LL);
-    const int tk_full = length_i32 - length_i32 % 128;
+    const int tk_full = length_i32 - length_i32 % 32;
     const int start_i32 = (int)start;
-    for (int tk0 = 0; tk0 < tk_full; tk0 += 128) {
+    for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 acc[tm_i] += inside[tm_i] ? x[(start_i32 + (tk0 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
             }
         }
@@ -46,7 +46,7 @@ static void jagged_sum_block(const long long block, const float *restrict x, con
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         for (int tm_i = 0; tm_i < 32; ++tm_i) {
-            for (int tk_i = 0; tk_i < 128; ++tk_i) {
+            for (int tk_i = 0; tk_i < 32; ++tk_i) {
                 acc[tm_i] += inside[tm_i] && tk0_2 + tk_i < length_i32 ? x[(start_i32 + (tk0_2 + tk_i)) * M + (tm0 + tm_i)] : 0.0f;
             }
         }
