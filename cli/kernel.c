@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the options that all commands with a kernel share. Out: the program, the kernel and the config they ask for.
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
+// Whether -o is the program itself, which would be lost.
+static bool is_overwritten(const struct arguments *arguments, const char *path)
+{
+    struct stat source, output;
+    const char *given = option_value(arguments, OPTION_OUTPUT);
+    return given && stat(path, &source) == 0 && stat(given, &output) == 0 && S_ISREG(source.st_mode) &&
+           source.st_dev == output.st_dev && source.st_ino == output.st_ino;
+}
+
 tilec_result choose_program(const struct arguments *arguments, const char *path, struct chosen *chosen)
 {
-    (void)arguments;
     *chosen = (struct chosen){.report = tilec_report_new()};
     if (!chosen->report) return usage_error("out of memory"), TILEC_INTERNAL;
+    if (is_overwritten(arguments, path)) return usage_error("-o %s is the program itself; name another file", path);
     return tilec_program_load(path, chosen->report, &chosen->program);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shapes that configs are to be chosen for. In: a list in JSON. Out: for each what `tilec run` would be given, and
 // what the host knows of it.
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,45 @@ static bool refuse(struct reading *reading, const char *key, const char *what) {
     return false;
 }
 
+// How a value begins in JSON: '{', '[', '"', 't', 'f', 'n' or a number's first character.
+static char kind_of(const struct wire *value) {
+    char *text = wire_print(value);
+    char kind = text ? *text : 0;
+    free(text);
+    return kind;
+}
+
+static bool has_known_keys(struct reading *reading, const struct wire *shape) {
+    static const char *const known[] = {"name", "held_out", "args", "dims", "types"};
+    for (int i = 0; wire_key(shape, i); i++) {
+        bool found = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found |= strcmp(wire_key(shape, i), known[k]) == 0;
+        if (!found)
+            return refuse(reading, wire_key(shape, i), "there is no such key; there are name, held_out, args, dims and types");
+    }
+    return true;
+}
+
+static bool read_name(struct reading *reading, const struct wire *item, const struct aot_shapes *before,
+                      const char **name) {
+    const struct wire *value = wire_get(item, "name");
+    if (value && kind_of(value) != '"')
+        return refuse(reading, "name", "wants a text");
+    *name = arena_printf(reading->arena, "shape %d", reading->index);
+    if (value)
+        *name = arena_printf(reading->arena, "%s", wire_text(item, "name"));
+    for (int i = 0; i < before->count; i++)
+        if (strcmp(before->items[i].name, *name) == 0)
+            return refuse(reading, "name", arena_printf(reading->arena, "shape %d is called %s already", i, *name));
+    return true;
+}
+
 // `before`, then the strings of an array.
 static bool add_words(struct reading *reading, const struct wire *shape, const char *key, int before_count,
                       const char *const *before, int *count, const char *const **words) {
     const struct wire *array = wire_get(shape, key);
-    if (array && !wire_first(array) && wire_text(shape, key))
+    if (array && kind_of(array) != '[')
         return refuse(reading, key, "wants an array of texts");
     const char **all = ARENA_ARRAY(reading->arena, const char *, before_count + wire_count(array) + 1);
     *count = 0;
@@ -45,22 +80,32 @@ static bool add_words(struct reading *reading, const struct wire *shape, const c
     return true;
 }
 
-static bool read_shape(struct reading *reading, const struct wire *item, struct aot_shape *shape) {
+static bool read_shape(struct reading *reading, const struct wire *item, const struct aot_shapes *before,
+                       struct aot_shape *shape) {
     const struct tilec_run_options *common = reading->common;
-    const char *name = wire_text(item, "name");
-    char *text = wire_print(item);
-    bool object = text && *text == '{';
+    const struct wire *held_out = wire_get(item, "held_out");
     *shape = (struct aot_shape){.run = *common, .held_out = wire_bool(item, "held_out"), .longest = -1};
-    shape->name = name ? arena_copy(reading->arena, name, strlen(name))
-                       : arena_printf(reading->arena, "shape %d", reading->index);
-    free(text);
-    if (!object)
+    if (kind_of(item) != '{')
         return refuse(reading, "it", "wants an object");
+    if (!has_known_keys(reading, item) || !read_name(reading, item, before, &shape->name))
+        return false;
+    if (held_out && kind_of(held_out) != 't' && kind_of(held_out) != 'f')
+        return refuse(reading, "held_out", "wants true or false");
     return add_words(reading, item, "args", common->argument_count, common->arguments, &shape->run.argument_count,
                      &shape->run.arguments) &&
            add_words(reading, item, "dims", common->dim_count, common->dims, &shape->run.dim_count, &shape->run.dims) &&
            add_words(reading, item, "types", common->type_count, common->types, &shape->run.type_count,
                      &shape->run.types);
+}
+
+// Where the text stops being JSON.
+static struct span fault_of(const struct source *source) {
+    const char *end = source->text;
+    cJSON_Delete(cJSON_ParseWithLengthOpts(source->text, source->length + 1, &end, 1));
+    uint32_t at = (uint32_t)(end - source->text);
+    if (at > source->length)
+        at = (uint32_t)source->length;
+    return (struct span){source, at, at < source->length ? at + 1 : at};
 }
 
 struct status aot_shapes_read(struct arena *arena, const char *path, const struct tilec_run_options *common,
@@ -77,9 +122,11 @@ struct status aot_shapes_read(struct arena *arena, const char *path, const struc
     if (count < 1 || count > SHAPES_MOST)
         reading.status =
             status_failed(arena, "usage.shapes", "%s is no JSON array of 1 to %d shapes", path, SHAPES_MOST);
+    if (!root)
+        reading.status.span = fault_of(source);
     *shapes = (struct aot_shapes){.items = ARENA_ARRAY(arena, struct aot_shape, count + 1)};
     for (const struct wire *item = wire_first(list); item && reading.status.ok; item = wire_next(item), reading.index++)
-        if (read_shape(&reading, item, &shapes->items[shapes->count]))
+        if (read_shape(&reading, item, shapes, &shapes->items[shapes->count]))
             shapes->count++;
     wire_free(root);
     return reading.status;

@@ -115,11 +115,22 @@ static void take_best(tilec_tune *tune)
     if (tune->best_row >= 0) tune->best = tune->rows.items[best].config;
 }
 
+// Why there is no best: nothing had its turn, or nothing was right.
+static tilec_result report_none(const tilec_tune *tune, tilec_report *report)
+{
+    int skipped = 0, count = tune->rows.count;
+    for (int i = 0; i < count; i++) skipped += tune->rows.items[i].result.status == TUNE_SKIPPED_BUDGET;
+    if (count && skipped == count)
+        return report_failed(report, "search.none", "give it more: --budget SECONDS",
+                             "none of the %d configs had its turn within the budget of %g seconds", count, tune->job.budget);
+    return report_failed(report, "search.none", "the table says why, config by config", "none of the %d configs was ok", count);
+}
+
 static tilec_result outcome(const tilec_tune *tune, const struct status *status, tilec_report *report)
 {
     if (!status->ok) return report_status(report, status);
     if (tune->job.interrupted) return TILEC_INTERRUPTED;
-    return tune->best || tune_rows_compiled(&tune->rows) ? TILEC_OK : TILEC_NO_CONFIG;
+    return tune->best || tune_rows_compiled(&tune->rows) ? TILEC_OK : report_none(tune, report);
 }
 
 // ---------------------------------------------------------------------------------------------- a search

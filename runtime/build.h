@@ -211,6 +211,8 @@ struct status config_load(struct arena *arena, const struct ir_kernel *kernel, c
 // The JSON text of a config. `minimal` drops what the default config has anyway.
 void config_print(struct text *out, const struct ir_kernel *kernel, const struct config *config, bool minimal);
 // Writes `text` to `path` so that a reader sees the old file or the new one: temporary file, fsync, rename.
+// Whether what is written to the one path is lost when the other is written.
+bool file_is(const char *one, const char *other);
 struct status file_save(struct arena *arena, const char *path, const char *text, size_t length);
 
 // ---------------------------------------------------------------------------------------------- sources (source.c)

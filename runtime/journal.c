@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -156,6 +157,7 @@ struct status journal_open(struct arena *arena, const char *path, const char *ke
 {
     struct reading reading = {.arena = arena, .path = path, .head = make_head(arena, key, about), .kernel = kernel, .limit = rows->limit};
     struct text text = {0};
+    struct stat about_file;
     reading.entries = ARENA_ARRAY(arena, struct journal_entry, rows->limit + 1);
     *resumed = 0;
     *journal = (struct journal){.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666)};
@@ -165,8 +167,11 @@ struct status journal_open(struct arena *arena, const char *path, const char *ke
     else if (!read_file(journal->file, &text)) status = refuse(&reading, strerror(errno));
     else if (text.length) status = read_lines(&reading, text.data, text.length);
     text_free(&text);
-    if (status.ok && ftruncate(journal->file, (off_t)reading.whole) != 0) status = refuse(&reading, strerror(errno));
-    if (status.ok && reading.whole == 0 && !append(journal->file, reading.head, strlen(reading.head))) status = refuse(&reading, strerror(errno));
+    if (status.ok && (ftruncate(journal->file, (off_t)reading.whole) != 0 ||
+                      (reading.whole == 0 && !append(journal->file, reading.head, strlen(reading.head))))) {
+        status = status_failed(arena, "usage.journal", "can't write the journal %s: %s", path, strerror(errno));
+        if (fstat(journal->file, &about_file) == 0 && S_ISREG(about_file.st_mode) && about_file.st_size == 0) unlink(path);
+    }
     if (status.ok) take_over(&reading, grow, rows, resumed);
     else journal_close(journal);
     return status;

@@ -25,6 +25,14 @@ static struct status list_outputs(struct running *running)
     return STATUS_OK;
 }
 
+// What stands at a path already, if anything does.
+static bool is_taken(const struct run_result *result, const char *path)
+{
+    for (int i = 0; i < result->output_count; i++)
+        if (result->outputs[i].file && file_is(result->outputs[i].file, path)) return true;
+    return false;
+}
+
 static struct status assign_file(struct running *running, const char *text)
 {
     const char *name, *path, *names = "";
@@ -36,6 +44,8 @@ static struct status assign_file(struct running *running, const char *text)
         names = arena_printf(running->arena, "%s%s%s", names, i ? ", " : "", output->name);
         if (strcmp(output->name, name) != 0) continue;
         if (output->file) return status_failed(running->arena, "usage.output", "--out %s is given twice", name);
+        if (is_taken(result, path))
+            return status_failed(running->arena, "usage.output", "--out %s: another output goes to %s, too: name a file for each", name, path);
         output->file = path;
         return STATUS_OK;
     }

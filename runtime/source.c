@@ -175,6 +175,15 @@ static bool save_regular(const char *path, const char *data, size_t length)
     return ok;
 }
 
+bool file_is(const char *one, const char *other)
+{
+    struct stat first, second;
+    bool there = stat(one, &first) == 0;
+    if (there != (stat(other, &second) == 0)) return false;
+    if (!there) return strcmp(one, other) == 0;
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 struct status file_save(struct arena *arena, const char *path, const char *text, size_t length)
 {
     bool ok = is_special(path) ? save_special(path, text, length) : save_regular(path, text, length);

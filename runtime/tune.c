@@ -124,11 +124,20 @@ static double budget_end(const struct driver *driver)
     return driver->begun + budget - (driver->phase == PHASE_RETIMING ? 0 : last);
 }
 
+// A search has something to show for the shortest budget: its first row, the default config, is worked through. The limits
+// of a compilation and of a run hold for it as for any.
+static bool first_is_open(const struct driver *driver)
+{
+    const struct tune_job *job = driver->job;
+    return job->search && driver->ok == 0 && (job->rows->count == 0 || job->rows->items[0].stage != STAGE_DONE);
+}
+
 static void look_at_the_clock(struct driver *driver)
 {
     struct tune_job *job = driver->job;
     if (job->stopped && job->stopped(job->data)) return close_for_interrupt(driver);
-    if (job->budget > 0 && driver->over_since == 0 && driver_now(driver) >= budget_end(driver) && driver->phase != PHASE_RETIMING)
+    if (job->budget > 0 && driver->over_since == 0 && driver_now(driver) >= budget_end(driver) && driver->phase != PHASE_RETIMING &&
+        !first_is_open(driver))
         close_for_budget(driver);
 }
 

@@ -159,6 +159,13 @@ bool wire_bool(const struct wire *object, const char *key)
     return cJSON_IsTrue(under(object, key));
 }
 
+const char *wire_key(const struct wire *object, int index)
+{
+    const cJSON *item = object && cJSON_IsObject(json(object)) ? json(object)->child : NULL;
+    for (; item && index > 0; index--) item = item->next;
+    return item ? item->string : NULL;
+}
+
 int wire_count(const struct wire *array)
 {
     return array && cJSON_IsArray(json(array)) ? cJSON_GetArraySize(json(array)) : 0;

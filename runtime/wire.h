@@ -31,6 +31,7 @@ int wire_int(const struct wire *object, const char *key, int otherwise);
 int64_t wire_long(const struct wire *object, const char *key, int64_t otherwise);  // written as a string
 bool wire_bool(const struct wire *object, const char *key);
 const struct wire *wire_get(const struct wire *object, const char *key);
+const char *wire_key(const struct wire *object, int index);  // NULL behind the last
 // Arrays (or NULL): their items in turn.
 int wire_count(const struct wire *array);
 const struct wire *wire_first(const struct wire *array);

@@ -103,11 +103,12 @@ class TuneInterrupted(KeyboardInterrupt):
 KINDS = {1: ProgramError, 2: UsageError, 3: MissingError, 4: ConfigError, 5: LaunchError, 70: InternalError}
 
 
-def make_error(result, raw):
+def make_error(result, raw, before="", behind=""):
     """The exception for a tilec_result and the report's messages."""
     messages = [Message(item) for item in raw]
     text = "".join(m.text for m in messages if m.severity == "error").rstrip("\n")
-    return KINDS.get(result, InternalError)(text or f"tilec failed with result {result} and gave no reason", messages)
+    text = text or f"tilec failed with result {result} and gave no reason"
+    return KINDS.get(result, InternalError)(f"{before}{text}{behind}", messages)
 
 
 def refused(kernel, code, reason):

@@ -341,10 +341,14 @@ class Report:
     def __exit__(self, *_):
         lib.tilec_report_free(self.handle)
 
+    def error(self, result, before="", behind=""):
+        """The exception for a result that isn't OK, with more text around its own."""
+        return make_error(result, _messages(self.handle), before, behind)
+
     def check(self, result):
         """Raises unless the result is OK; then there may be warnings."""
         if result != OK:
-            raise make_error(result, _messages(self.handle))
+            raise self.error(result)
         for message in _messages(self.handle):
             warnings.warn(message.message.decode("utf-8", "replace"), RuntimeWarning, stacklevel=4)
 

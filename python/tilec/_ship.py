@@ -8,7 +8,7 @@ from ctypes import byref
 
 from . import _handles, _library as c, _tune
 from ._config import cache_options
-from ._errors import TuneInterrupted
+from ._errors import TuneInterrupted, usage
 
 
 def _words(pairs):
@@ -19,6 +19,8 @@ def _shapes(shapes, folder):
     """The path of a list of shapes, which may be given as data."""
     if isinstance(shapes, (str, os.PathLike)):
         return os.fsencode(shapes)
+    if not isinstance(shapes, (list, tuple)) or not shapes:
+        raise usage("usage.shapes", f"shapes is a path, or a list of at least one shape, not {shapes!r}")
     path = os.path.join(folder, "shapes.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(shapes, file)

@@ -14,7 +14,7 @@ from ctypes import byref
 from . import _arrays, _library as c
 from ._arguments import Arguments
 from ._config import Config, cache_options
-from ._errors import ConfigError, TuneInterrupted, usage
+from ._errors import TuneInterrupted, usage
 
 
 EFFORTS = ("none", "quick", "full")
@@ -130,7 +130,7 @@ def _run(kernel, options, watch):
         if watch.interrupted or watch.error is not None or result == c.INTERRUPTED:
             raise TuneInterrupted(Config(text) if text else None)
         if result == c.NO_CONFIG and table:
-            raise ConfigError(f"no config of {kernel.name} was right:\n{table}")
+            raise report.error(result, f"{kernel.name}: ", "\n" + table)
         report.check(result)
     return text
 

@@ -278,6 +278,9 @@ def test_wrong(tap):
         tap.check(done.returncode == 2 and complaint in done.stderr, f"{' '.join(words)} is refused", [str(done.returncode), done.stderr])
     for text, complaint in (("", "no JSON array"), ("[]", "no JSON array"), ("[7]", "shape 0: it: wants an object"),
                             ('[{"args": [7]}]', "shape 0: args: wants an array of texts"), ('[{"dims": "B=1"}]', "dims: wants an array of texts"),
+                            ('[{"dims": 3}]', "dims: wants an array of texts"), ('[{"arg": []}]', "shape 0: arg: there is no such key; there are name"),
+                            ('[{"name": 5}]', "name: wants a text"), ('[{"held_out": 3}]', "held_out: wants true or false"),
+                            ('[{"name": "a"}, {"name": "a"}]', "shape 1: name: shape 0 is called a already"), ('[', "shapes.json:1:2: error[usage.shapes]"),
                             ('[{"name": "q", "args": ["offsets=zeros"], "dims": ["Q=1"]}]', "q: kernel 'sums' has no dimension 'Q'")):
         (place.path / "shapes.json").write_text(text)
         done = place.aot()

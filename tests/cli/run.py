@@ -138,6 +138,11 @@ def test_usage():
     expect(["emit", TWO, "--kernel", "total", "--dim", "M=3", "--dim", "M=4"], 2, err=["M is given twice"])
     expect(["emit", TWO, "--kernel", "total", "--static", "M"], 2, err=["write --dim M="])
     expect(["emit", TWO, "--kernel", "total", "--dynamic", "Q"], 2, err=["has no dimension Q"])
+    shutil.copy(TWO, FOLDER / "own.tile")
+    os.symlink("own.tile", FOLDER / "link.tile")
+    for target in ("own.tile", "./own.tile", "link.tile"):
+        expect(["emit", "own.tile", "--kernel", "total", "-o", target], 2, err=["is the program itself"])
+    check(read("own.tile") == pathlib.Path(TWO).read_text(), "and the program is as it was")
     expect(["emit", TWO, "--kernel", "total", "--dim", "M=4", "--static", "M", "--dynamic", "M"], 2,
            err=["a dimension is compiled in or left open"])
     expect(["emit", TWO, "--kernel", "total", "--without", "x"], 2, err=["no optional tensor of that name"])
@@ -346,6 +351,11 @@ def test_run():
     expect(RUN, 3, err=["no C compiler", "apt-get install"], env={"PATH": str(FOLDER / "none"), "CC": ""})
     expect([*RUN, "--device", "reference"], 0, out=["out"], env={"PATH": str(FOLDER / "none"), "CC": ""})
     expect([*RUN, "--out", "out=/dev/full"], 1, err=["/dev/full"])
+    (FOLDER / "pair.tile").write_text("kernel pair(x: f32[n]) -> (a: f32[n], b: f32[n]) { for t in tile(n) { a[t] = x[t]; b[t] = -x[t]; } }\n")
+    pair = ["run", "pair.tile", "--arg", "x=ones", "--dim", "n=4", "--device", "reference"]
+    expect([*pair, "--out", "a=same.npy", "--out", "b=same.npy"], 2, err=["--out b: another output goes to same.npy, too"])
+    check(not (FOLDER / "same.npy").exists(), "and nothing is written")
+    expect([*pair, "--out", "a=/dev/null", "--out", "b=/dev/null"], 0, out=["a"])
     expect(["run", TWO, "--kernel", "scale", "--arg", "x=randn", "--dim", "N=10", "--dim", "D=6", "--check"], 0)
     expect(["run", TWO, "--kernel", "scale", "--arg", "x=randn", "--arg", "bias=ones", "--arg", "factor=0.5", "--dim", "N=10",
             "--dim", "D=6", "--check"], 0)

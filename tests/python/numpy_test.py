@@ -303,6 +303,9 @@ def test_errors_of_options():
             kernel.autotune(draw(11, 5), OFFSETS, **{word: value})
         with raises(tilec.UsageError, code, words):
             kernel.aot([], **{word: value})
+    for wrong in ([], 5):
+        with raises(tilec.UsageError, "usage.shapes", "a list of at least one shape"):
+            kernel.aot(wrong)
 
 
 def test_errors_of_files():

@@ -12,6 +12,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -286,6 +287,10 @@ def test_journal(tap):
     tap.check([row["status"] for row in place.rows()] == ["ok"] * 4, "half a journal is gone on from")
     other = place.tune(*configs(place, serial), "--journal", "journal")
     tap.check(other.returncode == 2 and "journal" in other.stderr, "the journal of another list is refused", [other.stderr])
+    full = subprocess.run([str(tilec), "tune", *example, *arguments, "--journal", "full"], capture_output=True, text=True, env=place.environment,
+                          cwd=place.path, restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    tap.check(full.returncode == 2 and "can't write the journal full: " in full.stderr, "one that can't be written is an error", [full.stderr])
+    tap.check(not (place.path / "full").exists(), "and isn't left behind")
 
 
 def small_kernel(place):
@@ -425,7 +430,11 @@ def test_budget(tap):
     done = place.tune(*configs(place, plain, serial, plain), "--jobs", "1", "--budget", "1", CC=hanging_compiler(place))
     tap.check(done.returncode == 4 and [row["status"] for row in place.rows()] == ["skipped: budget"] * 3, "a budget ends what compiles",
               [done.stdout, done.stderr])
+    tap.check("none of the 3 configs had its turn within the budget of 1 seconds" in done.stderr, "it is said that nothing had its turn",
+              [done.stderr])
     tap.check(not processes_with(place.environment["TILEC_CACHE_DIR"]) and place.clean(), "and no process is left")
+    done = place.tune("--budget", "0.01", "--results", "rows.json")
+    tap.check(done.returncode == 0 and place.rows()[0]["status"] == "ok", "the shortest search has its first config", [done.stdout, done.stderr])
 
 
 def test_killed_workers(tap):
