@@ -73,6 +73,8 @@ static tilec_result append_random(const struct arguments *arguments, struct chos
     return result;
 }
 
+enum { CONFIGS_MOST = 1000000 };  // some GB of JSON
+
 // With --count an array, however many; without, one config.
 static tilec_result config_random(const struct arguments *arguments, struct chosen *chosen)
 {
@@ -81,6 +83,7 @@ static tilec_result config_random(const struct arguments *arguments, struct chos
     tilec_result result = TILEC_OK;
     bool array = has_option(arguments, OPTION_COUNT_OF);
     if (!option_number(arguments, OPTION_SEED, 0, &seed) || !option_number(arguments, OPTION_COUNT_OF, 1, &count)) return TILEC_USAGE;
+    if (count > CONFIGS_MOST) return usage_error("config random: --count is at most %d", CONFIGS_MOST);
     bool ok = append(&all, "[", array);
     for (uint64_t i = 0; i < count && ok && result == TILEC_OK; i++) {
         ok = append(&all, ",\n", i ? 2 : 0);

@@ -27,7 +27,7 @@ tilec_result command_explain(const struct arguments *arguments)
     if (!text && strchr(code, '.'))
         return usage_error("explain: %s has no page: a code of words belongs to a message that says it all; "
                            "tilec explain --list shows those that have one", arguments->operands.items[0]);
-    if (!text) return usage_error("explain: there is no code %s; tilec explain --list shows all", arguments->operands.items[0]);
+    if (!text) return usage_error("explain: there is no code '%s'; tilec explain --list shows all", arguments->operands.items[0]);
     printf("%s%s", text, text[0] && text[strlen(text) - 1] == '\n' ? "" : "\n");
     return TILEC_OK;
 }

@@ -219,7 +219,7 @@ bool option_number(const struct arguments *arguments, enum option_id option, uin
     errno = 0;
     *number = strtoull(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno) return true;
-    usage_error("--%s %s: wants a whole number from 0", option_table[option].name, text);
+    usage_error("--%s %s: wants a whole number from 0 to 18446744073709551615", option_table[option].name, text);
     return false;
 }
 bool option_positive(const struct arguments *arguments, enum option_id option, const char *what, double *number)

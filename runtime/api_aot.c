@@ -84,7 +84,7 @@ static struct status look_at_device(struct aot_job *job) {
     }
     if (!cuda_device_named(device, &ordinal))
         return status_failed(job->arena, "usage.device",
-                             "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
+                             "there is no device '%s' to tune on; there are cpu, cuda and cuda:N", device);
     struct status status = cuda_device_look(job->arena, ordinal, &seen);
     if (status.ok) {
         job->target = arena_printf(job->arena, "sm_%d", seen->properties.sm);

@@ -62,7 +62,7 @@ static struct status open_device(tilec_device *device, const char *name)
     if (strcmp(name, "cpu") == 0) return device->kind = DEVICE_CPU, STATUS_OK;
     if (strcmp(name, "reference") == 0) return device->kind = DEVICE_REFERENCE, device->target = "", STATUS_OK;
     if (!cuda_device_named(name, &ordinal))
-        return status_failed(device->arena, "usage.device", "there is no device %s; there are cpu, cuda, cuda:N and reference", name);
+        return status_failed(device->arena, "usage.device", "there is no device '%s'; there are cpu, cuda, cuda:N and reference", name);
     struct status status = cuda_device_look(device->arena, ordinal, &device->cuda);
     if (!status.ok) return status;
     device->kind = DEVICE_CUDA;

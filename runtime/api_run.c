@@ -121,7 +121,7 @@ static struct status run_job(tilec_run *job, const tilec_program *program, const
     struct status status = cache_session_begin(job->arena, &options->cache, &job->session);
     if (!status.ok) return status;
     if (!reference && !cuda && strcmp(device, "cpu") != 0)
-        return status_failed(job->arena, "usage.device", "there is no device %s; there are cpu, cuda, cuda:N and reference", device);
+        return status_failed(job->arena, "usage.device", "there is no device '%s'; there are cpu, cuda, cuda:N and reference", device);
     if (reference && (options->config || options->source || options->keep))
         return status_failed(job->arena, "usage.device", "the reference evaluator takes no config, source or kept text");
     const struct run_request request = {

@@ -277,7 +277,7 @@ static struct status find_device(tilec_tune *tune)
     const char *device = tune->options->run.device ? tune->options->run.device : "cpu";
     tune->cuda = cuda_device_named(device, &tune->ordinal);
     if (!tune->cuda && strcmp(device, "cpu") != 0)
-        return status_failed(tune->arena, "usage.device", "there is no device %s to tune on; there are cpu, cuda and cuda:N", device);
+        return status_failed(tune->arena, "usage.device", "there is no device '%s' to tune on; there are cpu, cuda and cuda:N", device);
     return tune->options->compile_only ? compiling_target(tune) : STATUS_OK;
 }
 

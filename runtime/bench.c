@@ -147,7 +147,7 @@ static struct status bench_run(tilec_bench *bench, const tilec_program *program,
     const char *device = options->run.device ? options->run.device : "cpu";
     executor.cuda = cuda_device_named(device, &executor.ordinal);
     if (!executor.cuda && strcmp(device, "cpu") != 0)
-        return status_failed(bench->arena, "usage.device", "there is no device %s to time on; there are cpu, cuda and cuda:N", device);
+        return status_failed(bench->arena, "usage.device", "there is no device '%s' to time on; there are cpu, cuda and cuda:N", device);
     const struct run_request request = {
         .bind = run_bind_request(program, &options->run), .device = device, .execute = execute, .execute_data = &executor,
         .check = options->run.check, .out_count = options->run.out_count, .outs = options->run.outs,

@@ -134,7 +134,8 @@ static struct status read_shape(struct head_reader *reader)
         if (!comma || !take_extent(reader, &extent))
             return bad_head(reader, "'shape' is not a tuple of integers from 0 to 2^63 - 1");
         if (header->rank == IR_MAX_RANK)
-            return bad_head(reader, "it has more than 8 dimensions");
+            return status_failed(reader->arena, "launch.npy", "%s has more than %d dimensions, which no kernel takes", reader->path,
+                                 IR_MAX_RANK);
         header->shape[header->rank++] = extent;
         comma = take(reader, ',');
     }

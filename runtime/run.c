@@ -132,6 +132,13 @@ static struct status check_guards(const struct running *running)
 
 // ---------------------------------------------------------------------------------------------- the report
 
+static bool is_argument(const struct ir_kernel *kernel, const char *name)
+{
+    for (int i = 0; i < kernel->param_count; i++)
+        if (strcmp(kernel->params[i].name, name) == 0) return true;
+    return false;
+}
+
 static struct status report_histogram(struct running *running)
 {
     const char *wanted = running->request->histogram;
@@ -146,6 +153,8 @@ static struct status report_histogram(struct running *running)
         return STATUS_OK;
     }
     if (!*wanted) return status_failed(running->arena, "usage.histogram", "kernel '%s' has no offsets or lengths of rows", bound->kernel->name);
+    if (!is_argument(bound->kernel, wanted))
+        return status_failed(running->arena, "usage.histogram", "kernel '%s' has no argument '%s'", bound->kernel->name, wanted);
     return status_failed(running->arena, "usage.histogram", "'%s' doesn't give the rows of anything in kernel '%s'", wanted, bound->kernel->name);
 }
 

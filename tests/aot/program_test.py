@@ -272,7 +272,7 @@ def test_nothing_compared(tap):
 def test_wrong(tap):
     place = Place()
     cases = [(["--goal", "least"], "no goal least"), (["--phase", "guess"], "no phase guess"), (["--threshold", "0.5"], "at least 1"),
-             (["--max-configs", "65"], "at most 64"), (["--device", "tpu"], "no device tpu")]
+             (["--max-configs", "65"], "at most 64"), (["--device", "tpu"], "no device 'tpu'")]
     for words, complaint in cases:
         done = place.aot(*words)
         tap.check(done.returncode == 2 and complaint in done.stderr, f"{' '.join(words)} is refused", [str(done.returncode), done.stderr])

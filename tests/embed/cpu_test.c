@@ -460,7 +460,7 @@ static void wrong_devices_and_configs(struct unit *unit)
     struct session session;
     struct sums sums;
     CHECK_NUMBER(unit, tilec_device_open("tpu", report, &device), TILEC_USAGE);
-    CHECK_PART(unit, tilec_report_message(report, 0).message, "there is no device tpu");
+    CHECK_PART(unit, tilec_report_message(report, 0).message, "there is no device 'tpu'");
     CHECK_NUMBER(unit, tilec_device_open("cuda:x", NULL, &device), TILEC_USAGE);
     CHECK(unit, !device);
     tilec_report_free(report);

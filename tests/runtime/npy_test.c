@@ -237,7 +237,7 @@ static void refusals(struct tap *tap)
     REFUSED("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,)}", 8,
             "x.npy is not a well-formed .npy file: 'shape' is not a tuple of integers from 0 to 2^63 - 1");
     REFUSED("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4,
-            "x.npy is not a well-formed .npy file: it has more than 8 dimensions");
+            "x.npy has more than 8 dimensions, which no kernel takes");
     REFUSED("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", 4,
             "x.npy is not a well-formed .npy file: its size in bytes does not fit 64 bits");
     REFUSED("{'descr': '<f4', 'shape': (1,)}", 4, "x.npy is not a well-formed .npy file: its head lacks the key 'fortran_order'");

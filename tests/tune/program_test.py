@@ -490,7 +490,7 @@ def test_cuda(tap):
 
 def test_usage(tap):
     place = Place()
-    cases = [(["--device", "tpu"], 2, "no device tpu"), (["--budget", "soon"], 2, "budget"), (["--count", "x"], 2, "count"),
+    cases = [(["--device", "tpu"], 2, "no device 'tpu'"), (["--budget", "soon"], 2, "budget"), (["--count", "x"], 2, "count"),
              (["--effort", "huge"], 2, "effort"), (["--run-limit", "0"], 2, "run-limit"),
              (["--results", "/nonexistent/rows", "--effort", "none"], 1, "write")]
     for arguments, code, words in cases:
