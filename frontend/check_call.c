@@ -243,7 +243,9 @@ static struct operand report_unknown_function(struct checker *checker, const str
     const struct ast_file *file = checker->expansion ? checker->expansion->item->file : checker->file;
     item_offer(checker, file, ITEM_FN, name, &nearest);
     struct diagnostic *entry = check_error(checker, "E0203", expr->name.span, "there is no function or type `%s`", name);
-    if (nearest.name)
+    if (!strcmp(name, "pow") || !strcmp(name, "powf"))
+        entry->help = "write a product, `x * x`, or `exp(y * log(x))` for an x above 0";
+    else if (nearest.name)
         entry->help = check_printf(checker, "is `%s` meant?", nearest.name);
     else
         entry->help = "functions of your own are written at file level: `fn f(x) = …;`";

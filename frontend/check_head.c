@@ -18,6 +18,20 @@ enum ir_type check_type_named(const struct checker *checker, const char *name) {
     return ir_type_named(name);
 }
 
+// What other languages call our types.
+static const char *foreign_type(const char *name) {
+    static const char *const names[][2] = {
+        {"float", "f32"},    {"float32", "f32"}, {"single", "f32"}, {"double", "f64"},   {"float64", "f64"},
+        {"half", "f16"},     {"float16", "f16"}, {"fp16", "f16"},   {"bfloat16", "bf16"}, {"int", "i32"},
+        {"int32", "i32"},    {"int64", "i64"},   {"long", "i64"},   {"char", "i8"},      {"int8", "i8"},
+        {"uint8", "u8"},     {"byte", "u8"},     {"boolean", "bool"}, {"fp32", "f32"},   {"fp64", "f64"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i][0], name))
+            return names[i][1];
+    return NULL;
+}
+
 enum ir_type check_type(struct checker *checker, const struct ast_type *type) {
     enum ir_type named = check_type_named(checker, type->name.text);
     if (named != TYPE_NONE)
@@ -26,7 +40,9 @@ enum ir_type check_type(struct checker *checker, const struct ast_type *type) {
     for (int known = TYPE_BOOL; known < TYPE_COUNT; known++)
         nearest_offer(&nearest, type->name.text, ir_type_name((enum ir_type)known));
     struct diagnostic *entry = check_error(checker, "E0209", type->name.span, "there is no type `%s`", type->name.text);
-    if (nearest.name)
+    if (foreign_type(type->name.text))
+        entry->help = check_printf(checker, "is `%s` meant?", foreign_type(type->name.text));
+    else if (nearest.name)
         entry->help = check_printf(checker, "is `%s` meant?", nearest.name);
     else
         entry->help = check_printf(checker, "types are bool i8 u8 i32 i64 f16 bf16 f32 f64 and the kernel's own: `kernel %s<%s: num>`",
