@@ -348,12 +348,12 @@ static struct config *config_for_cores(const struct ir_kernel *kernel, struct co
 
 struct config *config_default_for(struct arena *arena, const struct ir_kernel *kernel, const struct config_data *data) {
     struct config *config = config_default(arena, kernel);
-    if (data && data->cpu)
+    if (!data)
+        return config;
+    if (data->cpu)
         return config_for_cores(kernel, config);
     struct axis_list list = axis_list(kernel);
     int numbers = numbers_axis(&list);
-    if (!data)
-        return config;
     struct config *products = data->sm ? config_for_products(arena, kernel, config, data->sm) : NULL;
     if (products)
         return products;

@@ -39,6 +39,8 @@ struct plan_demands plan_demands(const struct ir_kernel *kernel, const struct ir
 struct status dims_agree(struct arena *arena, int static_count, const char *const *statics, int dynamic_count,
                          const char *const *dynamics);
 
+// A loop with such a bound could make the indices of a tile overflow.
+static inline bool plan_is_too_far(int64_t bound) { return bound > DIMENSION_MOST || bound < -DIMENSION_MOST; }
 // The first loop with a bound that the host knows and that lies beyond DIMENSION_MOST on either side of 0, where the
 // indices of a tile could overflow; NULL: none. *bound: that bound.
 const struct ir_axis *plan_loop_too_far(const struct ir_kernel *kernel, const struct ir_bindings *bindings, int64_t *bound);

@@ -64,6 +64,11 @@ struct call_axis {                 // one factor of a grid; `elements_of`: as in
     int64_t block;
 };
 
+struct call_loop {                 // a bound of a loop that is more than a dimension or a small constant
+    const char *name;
+    struct number_rule bound;
+};
+
 // The code for one kind of index and alignment (VARIANT_… of build.h).
 struct call_variant {
     atomic_bool ready;             // set last, once all else is
@@ -88,7 +93,8 @@ struct tilec_bound {
     tilec_device *device;
     struct config *config;
     bool checked, trusting;
-    bool computes_bounds;          // a loop's bound is more than a dimension or a constant: it is looked at in every launch
+    struct call_loop *loops;       // whose bounds are looked at in every launch
+    int loop_count;
     struct cache_session session;
     struct arena *arenas[VARIANT_COUNT];  // of what each variant is built from on CUDA
     int param_count, word_count;

@@ -32,24 +32,28 @@ static struct call_axis *grid_rules(struct arena *arena, const struct launch_ker
 
 // ---------------------------------------------------------------------------------------------- parameters
 
-static bool is_computed(const struct ir_value *value)
+// Dimensions and small constants can't lie too far; what is made of them can.
+static void add_bound(tilec_bound *bound, const struct ir_axis *axis, const struct ir_value *value)
 {
-    if (!value || !ir_is_host_number(value)) return false;
+    if (!value || !ir_is_host_number(value)) return;
     const struct number_rule rule = number_rule_of(value);
-    return rule.value || rule.scale > 1 || rule.scale < 0 || rule.offset > DIMENSION_MOST || rule.offset < -DIMENSION_MOST;
+    if (rule.value || rule.scale > 1 || rule.scale < 0 || plan_is_too_far(rule.offset))
+        bound->loops[bound->loop_count++] = (struct call_loop){axis->name, rule};
 }
 
-static bool computes_bounds(const struct ir_kernel *kernel)
+static void find_bounds(tilec_bound *bound, const struct ir_kernel *kernel)
 {
-    for (int i = 0; i < kernel->axis_count; i++)
-        if (is_computed(kernel->axes[i].lo) || is_computed(kernel->axes[i].hi)) return true;
-    return false;
+    bound->loops = ARENA_ARRAY(bound->arena, struct call_loop, 2 * kernel->axis_count + 1);
+    for (int i = 0; i < kernel->axis_count; i++) {
+        add_bound(bound, &kernel->axes[i], kernel->axes[i].lo);
+        add_bound(bound, &kernel->axes[i], kernel->axes[i].hi);
+    }
 }
 
 static void lay_out(tilec_bound *bound)
 {
     const struct ir_kernel *kernel = bound->kernel->ir;
-    bound->computes_bounds = computes_bounds(kernel);
+    find_bounds(bound, kernel);
     bound->param_count = kernel->param_count;
     bound->params = ARENA_ARRAY(bound->arena, struct call_param, kernel->param_count + 1);
     for (int i = 0; i < kernel->param_count; i++) {

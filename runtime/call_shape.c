@@ -136,10 +136,14 @@ static tilec_result check_overlap(const struct call *call, int output)
 
 static tilec_result check_loops(const struct call *call)
 {
-    int64_t bound;
-    const struct ir_axis *axis = plan_loop_too_far(call->bound->kernel->ir, &call->bindings, &bound);
-    return axis ? report_failed(call->report, "launch.bounds", NULL, LOOP_TOO_FAR, axis->name, (long long)bound, (long long)DIMENSION_MOST,
-                                (long long)DIMENSION_MOST) : TILEC_OK;
+    for (int i = 0; i < call->bound->loop_count; i++) {
+        const struct call_loop *loop = &call->bound->loops[i];
+        int64_t bound = call_number(call, &loop->bound);
+        if (plan_is_too_far(bound))
+            return report_failed(call->report, "launch.bounds", NULL, LOOP_TOO_FAR, loop->name, (long long)bound,
+                                 (long long)DIMENSION_MOST, (long long)DIMENSION_MOST);
+    }
+    return TILEC_OK;
 }
 
 tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64_t *words, int without, tilec_report *report)
@@ -157,5 +161,5 @@ tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64
         if (bound->params[i].kind != PARAM_SCALAR) result = read_tensor(call, i, without < 0 || (i != without && bound->params[i].kind != PARAM_OUT));
     for (int i = 0; i < bound->param_count && result == TILEC_OK && without < 0; i++)
         if ((bound->params[i].kind == PARAM_OUT || bound->params[i].kind == PARAM_INOUT) && call->tensors[i].data) result = check_overlap(call, i);
-    return result == TILEC_OK && bound->computes_bounds ? check_loops(call) : result;
+    return result == TILEC_OK ? check_loops(call) : result;
 }

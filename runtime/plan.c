@@ -43,7 +43,7 @@ static bool is_too_far(const struct ir_value *value, const struct ir_bindings *b
 {
     if (!value || !ir_is_host_number(value)) return false;
     *bound = ir_evaluate_number(value, bindings).integer;
-    return *bound > DIMENSION_MOST || *bound < -DIMENSION_MOST;
+    return plan_is_too_far(*bound);
 }
 
 const struct ir_axis *plan_loop_too_far(const struct ir_kernel *kernel, const struct ir_bindings *bindings, int64_t *bound)
