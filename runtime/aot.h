@@ -79,7 +79,8 @@ struct aot_shape {
     const char *hash;  // of all this, the program and the target
     const struct ir_kernel *kernel;
     const int64_t *dims;
-    int64_t longest;  // -1: not known
+    int64_t longest;          // -1: not known
+    struct config_data data;  // what the default config is made for
 };
 struct aot_shapes {
     int count;

@@ -103,28 +103,45 @@ struct status aot_collect(struct aot_job *job) {
 
 // ---------------------------------------------------------------------------------------- measure
 
-// The default is always among them.
+// A config of the list is for every shape, so it is read as one of the first shape's kernel.
+static void list_text(struct aot_job *job, const struct ir_kernel *kernel, const char *text, bool choosable) {
+    struct config *config = NULL;
+    if (config_parse(job->arena, kernel, text, strlen(text), &config).ok)
+        aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, config), choosable);
+}
+
+// The default for rows of which nothing is known, and that for each shape: what a search finds for one shape is often
+// the best there and bad elsewhere, while a default was reckoned for all that are like its shape.
+static void list_defaults(struct aot_job *job) {
+    const struct config_data unknown = {.cpu = strcmp(job->target, "cpu") == 0};
+    const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
+    const struct config *standard = config_default_for(job->arena, kernel, &unknown);
+    aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, standard), true);
+    for (int i = 0; i < job->shapes.count; i++) {
+        const struct aot_shape *shape = aot_shape_at(job, i);
+        standard = config_default_for(job->arena, shape->kernel, &shape->data);
+        list_text(job, kernel, tune_config_text(job->arena, shape->kernel, standard), !shape->held_out);
+    }
+}
+
+// Defaults are always among them.
 struct status aot_make_list(struct aot_job *job) {
-    int limit = job->shapes.count + 1;
+    int limit = 2 * job->shapes.count + 1;
     const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
     job->list = (struct aot_list){.limit = limit,
                                   .texts = ARENA_ARRAY(job->arena, const char *, limit),
                                   .choosable = ARENA_ARRAY(job->arena, bool, limit)};
-    const struct config_data unknown = {.cpu = strcmp(job->target, "cpu") == 0};
-    const struct config *standard = config_default_for(job->arena, kernel, &unknown);
-    aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, standard), true);
+    list_defaults(job);
     for (int i = 0; i < job->shapes.count; i++) {
         struct aot_found found = aot_found_read(job->arena, job->options->folder, i, aot_shape_at(job, i));
         if (!found.known)
             return status_failed(job->arena, "usage.phase", "%s wasn't searched for yet: the phase collect comes first",
                                  aot_shape_at(job, i)->name);
         struct status status = same_device(job, "collect", i, found.device);
-        struct config *config = NULL;
         if (!status.ok)
             return status;
-        if (found.config && config_parse(job->arena, kernel, found.config, strlen(found.config), &config).ok)
-            aot_list_add(job->arena, &job->list, tune_config_text(job->arena, kernel, config),
-                         !aot_shape_at(job, i)->held_out);
+        if (found.config)
+            list_text(job, kernel, found.config, !aot_shape_at(job, i)->held_out);
     }
     job->milliseconds = ARENA_ARRAY(job->arena, double, job->shapes.count * job->list.count + 1);
     return aot_list_save(job->arena, job->options->folder, &job->list);

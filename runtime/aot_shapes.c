@@ -157,11 +157,11 @@ struct status aot_shapes_bind(struct arena *arena, const tilec_program *program,
         request.lazy = true;
         status = bind_arguments(arena, &request, diagnostics, &bound);
         if (status.ok) {
-            struct config_data data =
-                resolve_data(arena, bound.kernel, bound.views, atoi(target + strcspn(target, "0123456789")));
+            int sm = atoi(target + strcspn(target, "0123456789"));
+            shape->data = resolve_data(arena, bound.kernel, bound.views, sm);
             shape->kernel = bound.kernel;
             shape->dims = bound.dims;
-            shape->longest = data.rows > 0 ? data.longest : -1;
+            shape->longest = shape->data.rows > 0 ? shape->data.longest : -1;
             shape->hash = hash_of(arena, shape, target);
         } else if (strncmp(status.code, "program.", 8) != 0) {
             status = status_failed(arena, status.code, "%s: %s", shape->name, status.reason);

@@ -3,7 +3,7 @@
 """`tilec aot` as its users see it: with a worker that computes nothing and says how long it took, and with times that are
 planted where the phase `measure` leaves its own.
 
-    program_test.py TILEC FAKE-WORKER SOURCE-ROOT
+    program_test.py TILEC FAKE-WORKER SOURCE-ROOT [FAKE-LIBCUDA FOLDER-OF-FAKE-NVRTC WORKER]
 """
 
 import json
@@ -98,6 +98,24 @@ def test_phases(tap):
     run = subprocess.run([str(tilec), "run", "sums.tile", "--arg", "x=randn", "--arg", "offsets=offsets(const(7))", "--dim", "B=30", "--check",
                           "--json"], capture_output=True, text=True, cwd=place.path, env=place.environment)
     tap.check(run.returncode == 0 and json.loads(run.stdout)["config"]["from"] == "heuristic", "a run takes its config from the file", [run.stderr])
+
+
+def test_defaults(tap):
+    """What a search finds is for its shape; the default for every shape is measured beside it. On a driver that runs
+    nothing no search finds anything, and the defaults are all there is."""
+    driver, compiler, worker = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[4:7])
+    rows = {"short": (10, 2), "long": (1, 100000), "unseen": (3000, 30)}
+    place = Place([shape(name, *how, **({"held_out": True} if name == "unseen" else {})) for name, how in rows.items()])
+    own = {"TILEC_TEST_LIBCUDA": driver, "TILEC_NVRTC_DIR": compiler, "TILEC_WORKER": worker}
+    done = [place.aot("--device", "cuda", "--phase", phase, **own) for phase in ("collect", "measure")]
+    measured = json.loads((place.path / "aot/configs.json").read_text())
+    for name, (count, length) in rows.items():
+        words = ["--rows", str(count), "--mean-length", str(length), "--max-length", str(length)]
+        said = subprocess.run([str(tilec), "config", "default", "sums.tile", *words], capture_output=True, text=True,
+                              cwd=place.path, env=place.environment)
+        tap.check(json.loads(said.stdout) in measured, f"the default for the shape {name} is measured",
+                  [said.stdout, *(one.stderr for one in done)])
+    tap.check(len(measured) == len({json.dumps(one) for one in measured}) > 1, "each config once", [str(len(measured))])
 
 
 def test_broken_off(tap):
@@ -294,6 +312,8 @@ def main():
     for test in (test_phases, test_broken_off, test_tree, test_longest, test_arch, test_devices, test_shards,
                  test_slowdowns, test_nothing_compared, test_wrong):
         test(tap)
+    if len(sys.argv) > 4:
+        test_defaults(tap)
     tap.end()
 
 
