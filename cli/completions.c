@@ -181,7 +181,11 @@ tilec_result command_manual(const struct arguments *arguments)
         {"CC", "the C compiler for the CPU target; otherwise cc, gcc and clang are looked for"},
         {"TILEC_CACHE_DIR", "where best configs and binaries are kept; otherwise $XDG_CACHE_HOME/tilec or ~/.cache/tilec"},
         {"TILEC_CACHE_SIZE", "how large the cache may become, 500M or 4G; otherwise 2G; 0: no limit"},
-        {"TILEC_AUTOTUNE_CACHE", "local or strict: only for the exact builds of tilec and the toolkit; otherwise local"},
+        {"TILEC_AUTOTUNE_CACHE", "local; strict: only for the exact builds of tilec and the toolkit; remote: not without a remote "
+                                 "cache; aot: heuristics alone; otherwise local"},
+        {"TILEC_REMOTE_CACHE", "the redis:// or http(s):// server over which best configs and cubins are shared, or none"},
+        {"TILEC_REMOTE_CACHE_TOKEN", "its bearer token, or Redis' password"},
+        {"TILEC_HEURISTIC_DIR", "a folder that is looked into for heuristic files before the source's own"},
         {"TILEC_FORCE_AUTOTUNE", "1: take no best config from the cache, only write"},
         {"TILEC_SKIP_CACHE", "1: neither read nor write the cache"},
         {"TILEC_ASSERT_CACHE_HIT", "1: end with 4 where the cache has no best config"},

@@ -97,6 +97,8 @@ const struct option_info *option_of_command(const struct command *command, enum 
     static const struct option_info list = {"list", 0, NULL, false, false, NULL, "say which file, config and rule each shape has"};
     static const struct option_info tried = {"count", 'n', "K", false, false, NULL, "a search tries at most so many configs"};
     if (option == OPTION_DEVICE && command->run != command_run) return &timed;
+    static const struct option_info bundle = {"output", 'o', "DIR", false, true, NULL, "the folder of the two files; otherwise this one"};
+    if (option == OPTION_OUTPUT && command->run == command_bundle) return &bundle;
     static const struct option_info journals = {"folder", 0, "DIR", false, true, NULL, "the journals of shards, a file each; otherwise tune"};
     static const struct option_info made = {"arch", 'a', "SM", false, false, "sm_80 sm_90 sm_100", "what --compile-only compiles for; otherwise the device"};
     if (option == OPTION_FOLDER && command->run == command_tune) return &journals;

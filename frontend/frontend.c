@@ -248,6 +248,7 @@ static void fill_param(struct arena *arena, const struct signature *signature, s
     param->kind = scalar ? SIGNATURE_SCALAR : kinds[from->mode];
     param->optional = from->mode == MODE_OPTIONAL;
     param->has_default = from->mode == MODE_IN && from->value;
+    param->default_text = param->has_default ? text_between(arena, from->value->span) : NULL;
     param->accum = tensor->type.accum;
     param->generic = -1;
     for (int i = 0; i < signature->generic_count; i++)

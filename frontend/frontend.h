@@ -34,6 +34,7 @@ struct signature_param {
     int rank;
     const char *extent_text[IR_MAX_RANK];
     bool optional, has_default;
+    const char *default_text;  // as it is written; NULL without one
     struct span span;
 };
 struct signature_generic {

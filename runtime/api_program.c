@@ -120,7 +120,7 @@ static void describe_param(struct text *out, const struct signature *signature, 
         text_add(out, "]");
     }
     if (param->optional) text_add(out, ", \"optional\": true");
-    if (param->has_default) text_add(out, ", \"default\": true");
+    if (param->has_default) text_add(out, ", \"default\": "), json_string(out, param->default_text);
     text_add(out, "}");
 }
 

@@ -50,13 +50,19 @@ static bool has_known_keys(struct reading *reading, const cJSON *root) {
     return true;
 }
 
+// Before all else: a newer format may have keys that are unknown here.
 static bool read_format(struct reading *reading, const cJSON *root) {
     const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
-    const cJSON *kernel = cJSON_GetObjectItemCaseSensitive(root, "kernel");
     if (!cJSON_IsNumber(format))
         return refuse(reading, "format: the key is missing; write \"format\": 1");
     if (format->valuedouble != DISPATCH_FORMAT)
-        return refuse(reading, "format: this tilec reads format 1 only");
+        return refuse(reading, arena_printf(reading->arena, "format: this tilec (%s) reads format %d only",
+                                            TILEC_VERSION, DISPATCH_FORMAT));
+    return true;
+}
+
+static bool read_kernel(struct reading *reading, const cJSON *root) {
+    const cJSON *kernel = cJSON_GetObjectItemCaseSensitive(root, "kernel");
     if (kernel && (!cJSON_IsString(kernel) || strcmp(kernel->valuestring, reading->kernel->name) != 0))
         return refuse(reading,
                       arena_printf(reading->arena, "kernel: it is for another one than %s", reading->kernel->name));
@@ -128,7 +134,8 @@ struct status dispatch_parse(struct arena *arena, const struct ir_kernel *kernel
     reading.dispatch->path = source->path;
     if (!cJSON_IsObject(root))
         refuse(&reading, "is no JSON object");
-    else if (has_known_keys(&reading, root) && read_format(&reading, root) && read_key(&reading, root))
+    else if (read_format(&reading, root) && has_known_keys(&reading, root) && read_kernel(&reading, root) &&
+             read_key(&reading, root))
         read_configs(&reading, root);
     if (reading.status.ok)
         reading.dispatch->place = place_of(arena, source, reading.dispatch->key, 0);

@@ -28,6 +28,13 @@ static const char *place(const struct reader *reader, const char *path, const ch
     return arena_printf(reader->arena, "%s%s%s", path, *path ? "." : "", key);
 }
 
+static const char *no_such_key(const struct reader *reader, const char *const *keys)
+{
+    const char *known = keys[0];
+    for (int i = 1; keys[i]; i++) known = arena_printf(reader->arena, "%s%s%s", known, keys[i + 1] ? ", " : " and ", keys[i]);
+    return arena_printf(reader->arena, keys[1] ? "no such key; there are %s" : "no such key; there is %s", known);
+}
+
 // The keys of an object are exactly `keys`, a list that ends with NULL, each once.
 static bool has_keys(struct reader *reader, const char *path, const cJSON *object, const char *const *keys)
 {
@@ -36,7 +43,7 @@ static bool has_keys(struct reader *reader, const char *path, const cJSON *objec
     for (const cJSON *item = object->child; item; item = item->next) {
         int key = 0;
         while (keys[key] && strcmp(keys[key], item->string) != 0) key++;
-        if (!keys[key]) return refuse(reader, place(reader, path, item->string), "no such key");
+        if (!keys[key]) return refuse(reader, place(reader, path, item->string), no_such_key(reader, keys));
         if (found[key]++) return refuse(reader, place(reader, path, item->string), "the key is there twice");
     }
     for (int key = 0; keys[key]; key++)

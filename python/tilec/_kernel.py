@@ -81,7 +81,7 @@ class Kernel:
             shape = f"[{', '.join(p['shape'])}]" if "shape" in p else ""
             return (
                 f"{'inout ' if p['kind'] == 'inout' else ''}{p['name']}: {p['type']}{shape}{'?' if p.get('optional') else ''}"
-                f"{' = …' if p.get('default') else ''}"
+                f"{' = ' + p['default'] if p.get('default') else ''}"
             )
 
         inputs = ", ".join(words(self._params[i]) for i in self._inputs)

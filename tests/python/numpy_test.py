@@ -193,6 +193,7 @@ def test_looks():
     assert str(inspect.signature(SUM.jagged_sum)) == "(x, offsets, out=None, stream=None)"
     assert repr(SUM.jagged_sum) == "<tilec.Kernel jagged_sum(x: T[nnz, M], offsets: I[B + 1]) -> out: T[B, M]>"
     assert "bias: f32[n]?" in repr(kernel) and "inout y: f32[n]" in repr(kernel)
+    assert "scale: f32 = 2.0, times: i32 = 1, on: bool" in repr(kernel)
     assert "jagged_sum" in dir(SUM) and SUM.jagged_sum is SUM["jagged_sum"] and "jagged_sum" in repr(SUM)
     assert "returns out, sum" in type(kernel).__call__.__doc__
     assert tilec.explain("E0203") and tilec.explain("E9999") is None

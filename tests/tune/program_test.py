@@ -237,7 +237,7 @@ def test_dispatch(tap):
         done, _ = run(100, key=text)
         tap.check(done.returncode == 1 and complaint in done.stderr, f"the key {text} is refused with its place", [done.stderr])
     for change, complaint in (({"configs": []}, "1 to 1000 configs"), ({"configs": [17]}, "configs[0]: "), ({"extra": 1}, "extra: no such key"),
-                              ({"kernel": "down"}, "another one than up"), ({"format": 2}, "format 1 only"), ({"key": ""}, "key: wants"),
+                              ({"kernel": "down"}, "another one than up"), ({"format": 2, "later": 1}, "format 1 only"), ({"key": ""}, "key: wants"),
                               ({"configs": ["none.json"]}, "none.json")):
         before = dict(listed)
         listed.update(change)
