@@ -2,7 +2,7 @@
 // Loads, stores and atomics: flat indices, predicates, whole vectors where that is proven, one thread per store.
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 axes_t axes_touched(const struct ir_op *op) {
     axes_t axes = 0;
@@ -76,7 +76,8 @@ static const char *from_storage(struct emitter *emitter, enum ir_type type, cons
 
 const char *load_text(struct emitter *emitter, const struct ir_op *op, int *precedence) {
     enum ir_type type = op->results[0]->type;
-    const char *element = print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op, 1));
+    const char *element = is_in_slab(emitter, op) ? print(emitter, "*(%s)", slab_address(emitter, op))
+                                                  : print(emitter, "%s[%s]", tensor_name(emitter, op), flat_index(emitter, op, 1));
     const char *loaded = from_storage(emitter, type, element);
     *precedence = 15;
     if (!op->predicated)
@@ -177,8 +178,9 @@ static const char *vector_address(struct emitter *emitter, const struct ir_op *o
 void write_vector_load(struct emitter *emitter, const struct ir_op *op, const char *name, int width) {
     enum ir_type type = op->results[0]->type;
     emitter->in_vector = true;
-    const char *address = vector_address(emitter, op);
-    const char *what = is_streamed(emitter, op) ? "load_once" : is_kept(emitter, op) ? "load_keep" : "load";
+    bool copied = is_in_slab(emitter, op);
+    const char *address = copied ? slab_address(emitter, op) : vector_address(emitter, op);
+    const char *what = copied ? "load" : is_streamed(emitter, op) ? "load_once" : is_kept(emitter, op) ? "load_keep" : "load";
     bool guarded = op->predicated && strcmp(what, "load");
     const char *inside = guarded ? print(emitter, ", %s", value_text(emitter, predicate_of(op), 1)) : "";
     const char *form = guarded ? print(emitter, "%s_if", what) : what;

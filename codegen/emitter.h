@@ -87,6 +87,7 @@ struct emitter {
     struct ring **rings;
     int ring_count, ring_capacity, phase_top;
     const char *under_way;                 // variable: the barrier of the tile that a product under way reads, or 0
+    struct slab_names *slab_names;         // of a launch in which a warp copies slabs (slab.c)
     struct delivery **delivery_of;         // by value id: of a tile that is being waited for or will be; else NULL
     const char **positions;                // variables of threads' positions: dropped again where nothing needs them
     int position_count, position_capacity;
@@ -134,6 +135,7 @@ bool is_streamed(const struct emitter *emitter, const struct ir_op *op);  // not
 // Notes that the text needs the helper (and what that needs) and returns its name.
 const char *matmul_helper(struct emitter *emitter, const char *name);  // the text (matmul_helpers.c), or NULL
 const char *helper(struct emitter *emitter, const char *name);
+const char *helper_text(struct emitter *emitter, const char *name);  // without noting it; NULL: there is none
 void write_helpers(struct emitter *emitter);
 
 // ------------------------------------------------------------------------------------------ values (value.c)

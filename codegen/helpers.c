@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codegen/emitter.h"
+#include "codegen/matmul.h"
 
 struct plain {
     const char *name;
@@ -737,17 +737,21 @@ static const char *plain_helper(struct emitter *emitter, const char *name) {
     return NULL;
 }
 
+const char *helper_text(struct emitter *emitter, const char *name) {
+    const char *(*const families[])(struct emitter *, const char *) = {
+        slab_helper,   plain_helper,  integer_helper, truncating_helper, reduction_helper,
+        vector_helper, hinted_helper, atomic_helper,  matmul_helper};
+    const char *text = NULL;
+    for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)
+        text = families[i](emitter, name);
+    return text;
+}
+
 const char *helper(struct emitter *emitter, const char *name) {
     for (int i = 0; i < emitter->helper_count; i++)
         if (!strcmp(emitter->helpers[i].name, name))
             return emitter->helpers[i].name;
-    const char *(*const families[])(struct emitter *, const char *) = {plain_helper,      integer_helper,
-                                                                       truncating_helper, reduction_helper,
-                                                                       vector_helper,     hinted_helper,
-                                                                       atomic_helper,    matmul_helper};
-    const char *text = NULL;
-    for (size_t i = 0; !text && i < sizeof families / sizeof *families; i++)
-        text = families[i](emitter, name);
+    const char *text = helper_text(emitter, name);
     if (!text) {
         give_up(emitter, "internal.emit", (struct span){0}, "there is no helper %s", name);
         return name;

@@ -500,10 +500,10 @@ static void write_grid_tile(void *data, const char *number) {
 }
 
 static void plan_blocks(struct emitter *emitter, const struct produced *produced, struct launch_kernel *plan) {
-    plan->threads += producing_threads();
-    plan->grid_count = 1;
-    plan->grid = ARENA_NEW(emitter->arena, struct launch_axis);
-    plan->grid[0] = (struct launch_axis){.name = "block", .lo = number(emitter, 0), .hi = produced->blocks, .block = 1};
+    plan->threads += copying_threads(produced);
+    plan->grid_count = emitter->cluster > 1 ? 2 : 1;  // plan_grid has put the cluster first
+    plan->grid[plan->grid_count - 1] =
+        (struct launch_axis){.name = "block", .lo = number(emitter, 0), .hi = produced->blocks, .block = 1};
 }
 
 static const struct ir_op *launch_before(const struct ir_op *top) {
@@ -528,7 +528,7 @@ static bool shares_end(const struct emitter *emitter, const struct ir_op *before
 static const struct produced *maps_of(const struct emitter *emitter, const struct ir_op *top) {
     for (int i = 0; i < emitter->lowered->produced_count; i++) {
         const struct produced *produced = &emitter->lowered->produced[i];
-        if (launch_before(produced->top) == top && shares_end(emitter, top, produced->top))
+        if (produced->map_count && launch_before(produced->top) == top && shares_end(emitter, top, produced->top))
             return produced;
     }
     return NULL;
@@ -537,7 +537,7 @@ static const struct produced *maps_of(const struct emitter *emitter, const struc
 bool wants_maps(const struct emitter *emitter, const struct ir_op *top) {
     const struct ir_op *before = launch_before(top);
     const struct produced *produced = produced_of(emitter, top);
-    return produced && !(before && maps_of(emitter, before) == produced);
+    return produced && produced->map_count && !(before && maps_of(emitter, before) == produced);
 }
 
 static void use_extents(const struct emitter *emitter, struct usage *usage, const struct produced *produced) {
@@ -589,7 +589,7 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
     write_preamble(emitter, &usage);
     if (produced) {
         struct tile_writer writer = {emitter, &grid, top};
-        write_parts(emitter, produced, write_grid_tile, &writer);
+        (produced->slab ? write_slab_parts : write_parts)(emitter, produced, write_grid_tile, &writer);
     } else {
         write_grid(emitter, &grid, block_text(emitter, top));
         write_ops(emitter, &top, 1);
@@ -599,7 +599,7 @@ void write_launch(struct emitter *emitter, struct ir_op *top, const char *name, 
         write_maps(emitter, next);
         close_brace(emitter);
     }
-    if (emitter->exchange_bytes)
+    if (emitter->exchange_bytes && !produced)
         line(emitter, "%s();", helper(emitter, "tile_meet"));  // no block ends while others read its shared memory
     comment_lines(emitter, emitter->end_line - 1);  // statements that left nothing in the code are said all the same
     plan->threads = emitter->cuda ? 32 * emitter->lowered->warps : 1;

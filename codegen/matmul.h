@@ -63,6 +63,26 @@ void free_under_way(struct emitter *emitter, const struct ir_op *product);  // a
 void begin_under_way(struct emitter *emitter, const struct ir_op *loop);    // in front of the loop
 void end_under_way(struct emitter *emitter, const struct ir_op *loop);      // behind it
 
+// ------------------------------------------------------------------------------------------ slabs (slab.c)
+
+// As write_parts, of a launch in which a warp copies slabs; `tile` writes what is done with row `number`.
+void write_slab_parts(struct emitter *emitter, const struct produced *produced, void (*tile)(void *data, const char *number),
+                      void *data);
+bool in_slab_launch(const struct emitter *emitter);
+int copying_threads(const struct produced *produced);
+// Around a loop, and at the start and the end of its body.
+void begin_slab_loop(struct emitter *emitter, const struct ir_op *loop);
+void begin_slab_tile(struct emitter *emitter, const struct ir_op *loop);
+void end_slab_tile(struct emitter *emitter, const struct ir_op *loop);
+void end_slab_loop(struct emitter *emitter, const struct ir_op *loop);
+bool has_slab_loop(const struct emitter *emitter, const struct ir_op *op);  // it is one, or has one inside
+bool is_in_slab(const struct emitter *emitter, const struct ir_op *load);  // it takes from a tile that has been copied
+const char *slab_address(struct emitter *emitter, const struct ir_op *load);
+// The name of a reduction's helper: where a part of the block's warps calls it, that part's.
+const char *part_helper(struct emitter *emitter, const char *name);
+void write_part_meeting(struct emitter *emitter);
+const char *slab_helper(struct emitter *emitter, const char *name);  // the text (slab_helpers.c), or NULL
+
 // ------------------------------------------------------------------------------------------ stores (quad.c)
 
 // Whether the store, in a group with these loops, is made of 16 bytes by every thread behind the loops.

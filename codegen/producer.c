@@ -381,7 +381,7 @@ bool is_left_out(const struct emitter *emitter, const struct ir_op *op) {
         for (int i = 0; i < op->result_count; i++)
             if (emitter->produced->needed[op->results[i]->id])
                 return false;
-        return !has_mapped(op);
+        return !has_mapped(op) && !has_slab_loop(emitter, op);
     }
     return !op->result_count || op->results[0]->axes || !emitter->produced->needed[op->results[0]->id];
 }

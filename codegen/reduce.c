@@ -264,8 +264,8 @@ static void cross_warps(struct emitter *emitter, const struct ir_op *op, const s
     bool many = !is_position(op) && batch * layout->warps >= MANY_READS;
     lanes_of(emitter, result, &lanes, &lane_step);
     need_shared(emitter, (int64_t)batch * (many ? lanes | 1 : 32) * emitter->lowered->warps * bytes);
-    const char *function = helper(emitter, print(emitter, "tile_%s_%s_%s", ir_reduction_name(op->reduction),
-                                                 many ? "many" : "warps", type_suffix(operand_type(op))));
+    const char *function = part_helper(emitter, print(emitter, "tile_%s_%s_%s", ir_reduction_name(op->reduction),
+                                                      many ? "many" : "warps", type_suffix(operand_type(op))));
     if (batch < count)
         offset = open_batches(emitter, count, batch);
     const char *values =
@@ -291,11 +291,15 @@ static void cross_blocks(struct emitter *emitter, const struct ir_op *op, const 
     int64_t exchanged = (int64_t)batch * 32 * emitter->lowered->warps * bytes;
     emitter->exchange_bytes = exchanged > emitter->exchange_bytes ? exchanged : emitter->exchange_bytes;
     const char *function =
-        helper(emitter, print(emitter, "tile_%s_blocks_%s", ir_reduction_name(op->reduction), type_suffix(type)));
+        part_helper(emitter, print(emitter, "tile_%s_blocks_%s", ir_reduction_name(op->reduction), type_suffix(type)));
+    bool apart = strstr(function, "_part");
+    if (apart)
+        line(emitter, "++tile_turn;");
     if (batch < count)
         offset = open_batches(emitter, count, batch);
-    line(emitter, "%s(%s, %s, tile_exchange[tile_turn ^= 1], %d);", function, first_element(emitter, name, &dims, offset),
-         batch_length(emitter, offset, count, batch), layout->blocks);
+    line(emitter, "%s(%s, %s, tile_exchange[%s], %d%s);", function, first_element(emitter, name, &dims, offset),
+         batch_length(emitter, offset, count, batch), apart ? "tile_turn & 1" : "tile_turn ^= 1", layout->blocks,
+         apart ? ", tiles, tile_turn" : "");
     if (batch < count)
         close_brace(emitter);
 }

@@ -237,6 +237,7 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     const char *lo = value_text(emitter, loop->operands[0], 11), *hi = value_text(emitter, loop->operands[1], 11);
     const char *base = base_name(emitter, axis);
     struct ring *ring = layout->single ? NULL : start_ring(emitter, loop, lo, hi);
+    begin_slab_loop(emitter, loop);
     if (layout->single) {
         open_brace(emitter, "if (%s < %s)", lo, hi);
         line(emitter, "const %s %s = %s;", position_type(emitter, loop), base, lo);
@@ -252,10 +253,13 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     if (ring)
         turn_ring(ring, base);
     enter_tile(emitter, loop, base);
+    begin_slab_tile(emitter, loop);
     emitter->axis_end[axis] = may_end_early(emitter, loop) ? hi : NULL;
     write_body(emitter, loop, names);
     emitter->axis_end[axis] = NULL;
+    end_slab_tile(emitter, loop);
     close_brace(emitter);
+    end_slab_loop(emitter, loop);
     if (!layout->single)
         end_under_way(emitter, loop);
 }

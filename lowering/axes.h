@@ -6,7 +6,7 @@
 #include "lowering/lowering.h"
 
 enum { MAX_BLOCK = 1 << 14, MAX_VECTOR = 8, MAX_LANES = 32, MAX_WARPS = 32, MAX_RESIDENT_WARPS = 64, MAX_UNROLL = 8,
-       MAX_STAGES = 8, MAX_PRODUCERS = 1 << 16, MAX_MESHES = 64, MAX_CLUSTER = 8 };
+       MAX_STAGES = 8, MAX_SLAB_STAGES = 16, MAX_PRODUCERS = 1 << 16, MAX_MESHES = 64, MAX_CLUSTER = 8 };
 enum { LEAST_CHUNK = 32, MOST_CHUNK = 8192, MAX_CHUNK = 1 << 20 };  // in the space: from least to most
 enum { LEAST_LAG = 16, MOST_LAG = 1024, MAX_LAG = 1 << 16 };
 

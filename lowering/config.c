@@ -182,12 +182,18 @@ struct status config_check(struct arena *arena, const struct ir_kernel *kernel, 
         return status;
     if (config->producers < 0 || config->producers > MAX_PRODUCERS)
         return config_wrong(arena, "config.value", "producers is %d: it must be from 0 to %d", config->producers, MAX_PRODUCERS);
-    if (config->producers && config->dot != DOT_WGMMA)
-        return config_wrong(arena, "config.value", "producers is %d: it belongs to the dot wgmma", config->producers);
-    if (config->stages < 1 || config->stages > MAX_STAGES)
-        return config_wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, MAX_STAGES);
-    if (config->dot == DOT_FMA && config->stages > 1)
-        return config_wrong(arena, "config.value", "stages is %d: it belongs to the dots mma and wgmma", config->stages);
+    bool slabs = config->dot == DOT_FMA && config->strategy == STRATEGY_ROWS;
+    if (config->producers && config->dot != DOT_WGMMA && !slabs)
+        return config_wrong(arena, "config.value", "producers is %d: it belongs to the dot wgmma, or to the strategy rows with the dot fma",
+                            config->producers);
+    if (slabs && config->producers % config->cluster)
+        return config_wrong(arena, "config.value", "producers is %d: it must be a multiple of cluster, which is %d", config->producers,
+                            config->cluster);
+    int most_stages = slabs && config->producers ? MAX_SLAB_STAGES : MAX_STAGES;
+    if (config->stages < 1 || config->stages > most_stages)
+        return config_wrong(arena, "config.value", "stages is %d: it must be from 1 to %d", config->stages, most_stages);
+    if (config->dot == DOT_FMA && config->stages > 1 && !config->producers)
+        return config_wrong(arena, "config.value", "stages is %d: it belongs to the dots mma and wgmma, and to producers", config->stages);
     status = check_grid(arena, &list, config);
     return status.ok && config->dot != DOT_FMA ? matmul_check(arena, kernel, config) : status;
 }

@@ -38,6 +38,7 @@ static const struct pass passes[] = {
     {"opt_rough", opt_rough, "approximate exponentials that are rounded to f16 or bf16"},
     {"lower_stages", lower_stages, "copy tiles of products some turns ahead, if the config says so"},
     {"lower_producer", lower_producer, "have warps of their own copy tiles of products, if the config says so"},
+    {"lower_slabs", lower_slabs, "have a warp of its own copy what is read along rows, if the config says so"},
 };
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 

@@ -44,9 +44,10 @@ struct config {
     bool stage;                 // STRATEGY_FLAT: a share of numbers passes through shared memory (flat.c)
     bool bulk;                  // stage: the copy engine brings it there, while rows are looked up: sm_90
     enum config_dot dot;
-    int producers;              // DOT_WGMMA: blocks of the grid, each with warps that copy and taking tile after tile
-                                // (producer.c); 0: a block for each tile, whose threads all copy
-    int stages;                 // DOT_MMA: tiles of a loop's operands in shared memory, all but one of them under way; else 1
+    int producers;              // blocks of the grid, each with warps that copy for the others: with DOT_WGMMA tile after
+                                // tile of the operands (producer.c), with DOT_FMA and STRATEGY_ROWS row after row of what
+                                // is read along the rows (slab.c); 0: a block for each tile, whose threads all copy
+    int stages;                 // DOT_MMA, producers: tiles of a loop in shared memory, all but one of them under way; else 1
     int lag;                    // STRATEGY_CHUNKS: a row's two loops share a launch, the second this many chunks behind the
                                 // first, a power of two (relay.c); 0: they have a launch each
     bool peel;                  // full tiles run in a loop without bounds checks, the rest in one masked tile
@@ -153,11 +154,23 @@ struct tile_map {
     int param, outer;  // outer: the dimension of the rows
     int rows;          // of a tile
 };
-// A launch in which warps of their own copy the tiles of products for all others (producer.c).
+// What a warp of its own copies of the rows that a block goes through, tile by tile, and into the next row (slab.c). Each
+// pass over a row has the same loops; what a pass has read stays for the next one if the row's tiles have room.
+struct slab {
+    int param;                    // rank 2: a row's points lie one behind the other, each with all of its columns
+    int rows, columns;            // axes of a tile
+    int offsets;                  // an array that ascends by a row's points from row to row; -1: none is known
+    int64_t point_bytes;
+    int pass_count, loop_count;   // loops of a pass
+    const struct ir_op **loops;   // pass by pass
+    const struct ir_op **loads;   // of each, the one that takes from the tile
+};
+// A launch in which warps of their own copy the tiles of products for all others (producer.c), or slabs.
 struct produced {
+    const struct slab *slab;                // NULL: tiles of products
     const struct ir_op *top;
     int state;                              // workspace of i32: how many tiles have been taken; the maps, from 128 bytes on
-    const struct ir_value *tiles, *blocks;  // of the grid, host numbers: tiles in all, blocks that share them
+    const struct ir_value *tiles, *blocks;  // of the grid, host numbers: tiles in all, blocks (or clusters) that share them
     int map_count;
     struct tile_map *maps;                  // a staged load's is map - 1
     bool *needed;                           // by value id: places and conditions of copies are made of it

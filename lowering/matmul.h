@@ -43,6 +43,8 @@ bool uses_matrix_units(const struct config *config, const struct target *target)
 // Whether warps of their own copy tiles in this lowering: with tensors that lie anywhere, or indices of 64 bits, all threads
 // do, whatever the config says.
 bool uses_producers(const struct config *config, const struct lower_options *options);
+// The same of slabs.
+bool uses_slabs(const struct config *config, const struct lower_options *options);
 // Lanes, vectors, warps and blocks are those that the roles want.
 struct status matmul_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 // Makes a config one for the matrix units: dot, the lanes and vectors of every role, the least blocks that fit its warps

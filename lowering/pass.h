@@ -37,6 +37,7 @@ bool lower_masks(struct pass_context *context);
 bool lower_matmul(struct pass_context *context);
 bool lower_stages(struct pass_context *context);
 bool lower_producer(struct pass_context *context);
+bool lower_slabs(struct pass_context *context);
 bool opt_rough(struct pass_context *context);
 bool opt_simplify(struct pass_context *context);
 bool opt_divide(struct pass_context *context);

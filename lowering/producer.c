@@ -7,24 +7,16 @@
 // grid. The one idea: the copying engine takes boxes of a tensor and fills what is outside with zeros; a row of a tile
 // lies along two dimensions of the same stride, so that the end of a jagged row is an end of the first of them.
 #include "lowering/matmul.h"
-#include "lowering/pass.h"
+#include "lowering/producer.h"
 
 enum { MAP_ROWS = 256, MAP_RANK = 4, MAP_VECTOR = 8, STATE_WORDS = MAP_BYTES / 4 };
-
-struct producing {
-    struct pass_context *context;
-    struct ir_kernel *kernel;
-    struct produced *produced;
-    int map_capacity;
-    bool good;
-};
 
 bool uses_producers(const struct config *config, const struct lower_options *options) {
     return config->producers && config->dot == DOT_WGMMA && options->target.kind == TARGET_CUDA && !options->index64 &&
            !options->unaligned;
 }
 
-static bool cannot(struct producing *p, struct span span, const char *reason) {
+bool cannot_produce(struct producing *p, struct span span, const char *reason) {
     if (p->good)
         refuse(p->context, "lowering.producers", span, "producers can't copy here: %s", reason);
     return p->good = false;
@@ -38,8 +30,7 @@ static bool is_far(const struct ir_value *value, bool below) {
     return is_integer_constant(value, &number) && (below ? number <= -INDEX_LIMIT : number >= INDEX_LIMIT);
 }
 
-// Whether the value is the position on the axis and what doesn't depend on that.
-static bool grows_by_one(const struct ir_value *value, int axis) {
+bool grows_by_one(const struct ir_value *value, int axis) {
     const struct ir_op *def = value->region ? NULL : value->def;
     if (!def || !(value->axes & AXIS_BIT(axis)))
         return false;
@@ -153,15 +144,15 @@ static void map_load(void *data, struct ir_op *load) {
     int64_t extent;
     struct tile_limits limits;
     if (param->rank < 2 || param->rank > MAP_RANK)
-        cannot(p, load->span, "a tensor has no fewer than 2 and no more than 4 dimensions");
+        cannot_produce(p, load->span, "a tensor has no fewer than 2 and no more than 4 dimensions");
     else if (!is_integer_constant(param->extents[param->rank - 1], &extent) || extent % MAP_VECTOR)
-        cannot(p, load->span, "the last extent has to be known when compiling, and a multiple of 8");
+        cannot_produce(p, load->span, "the last extent has to be known when compiling, and a multiple of 8");
     else if (!find_tile(p, load, &rows, &columns, &outer))
-        cannot(p, load->span, "a tile isn't a part of rows and columns of its tensor");
+        cannot_produce(p, load->span, "a tile isn't a part of rows and columns of its tensor");
     else if (p->context->out->axes[rows].block > MAP_ROWS)
-        cannot(p, load->span, "a tile has at most 256 rows");
+        cannot_produce(p, load->span, "a tile has at most 256 rows");
     else if (!tile_limits(p->kernel, load, rows, columns, &limits))
-        cannot(p, load->span, "more decides what is inside than ends of rows and columns");
+        cannot_produce(p, load->span, "more decides what is inside than ends of rows and columns");
     else
         load->map = 1 + map_number(p, (struct tile_map){load->param, outer, p->context->out->axes[rows].block});
 }
@@ -179,7 +170,7 @@ static void need_ways(struct producing *p, const struct ir_op *op) {
         for (int i = 0; i < count; i++)
             need_value(p, op->operands[i]);
         if (op->code == OP_FOR && op->region_count == 2)
-            cannot(p, op->span, "a loop's condition is found out inside of it");
+            cannot_produce(p, op->span, "a loop's condition is found out inside of it");
     }
 }
 
@@ -225,7 +216,7 @@ static void need_value(struct producing *p, const struct ir_value *value) {
     }
     bool threads = def->code == OP_REDUCE || def->code == OP_SCAN || def->code == OP_MMA || is_copied_in(def);
     if (threads || (value->axes && def->code == OP_LOAD)) {
-        cannot(p, def->span, "where to is decided by values that are spread over threads");
+        cannot_produce(p, def->span, "where to is decided by values that are spread over threads");
         return;
     }
     if (def->parent->owner)
@@ -234,13 +225,16 @@ static void need_value(struct producing *p, const struct ir_value *value) {
         need_value(p, def->operands[i]);
 }
 
+void need_place(struct producing *p, const struct ir_op *load) {
+    need_ways(p, load->parent->owner);
+    for (int i = 0; i < load->operand_count; i++)
+        need_value(p, load->operands[i]);
+}
+
 static void slice_load(void *data, struct ir_op *op) {
     struct producing *p = data;
-    if (!op->map || !p->good)
-        return;
-    need_ways(p, op->parent->owner);
-    for (int i = 0; i < op->operand_count; i++)
-        need_value(p, op->operands[i]);
+    if (op->map && p->good)
+        need_place(p, op);
 }
 
 // ---------------------------------------------------------------------------------------------- what else there is
@@ -258,11 +252,11 @@ static void look_at(void *data, struct ir_op *op) {
                    op->code == OP_FETCHED ||
                    (op->code == OP_REDUCE && !op->results[0]->partial && crosses_warps(p, op->over));
     if (barrier)
-        cannot(p, op->span, "all threads of a block would have to wait for each other");
+        cannot_produce(p, op->span, "all threads of a block would have to wait for each other");
     if (op->code == OP_LOAD && is_stored(p->kernel, op->param) && p->kernel->params[op->param].kind != PARAM_WORKSPACE)
-        cannot(p, op->span, "a tensor is read and stored to");
+        cannot_produce(p, op->span, "a tensor is read and stored to");
     if ((op->code == OP_LOAD || op->code == OP_STORE) && p->kernel->params[op->param].local)
-        cannot(p, op->span, "a block keeps something in its own memory");
+        cannot_produce(p, op->span, "a block keeps something in its own memory");
 }
 
 // ---------------------------------------------------------------------------------------------- the grid
@@ -276,7 +270,7 @@ static struct ir_value *product_of(struct ir_builder *b, struct ir_value *x, str
     return ir_binary(b, OP_MUL, x, y);
 }
 
-static struct ir_value *tiles_of(struct ir_builder *b, const struct ir_op *loop, int block) {
+struct ir_value *grid_tiles(struct ir_builder *b, const struct ir_op *loop, int block) {
     int64_t lo, hi;
     bool from = is_integer_constant(loop->operands[0], &lo), to = is_integer_constant(loop->operands[1], &hi);
     if (from && to)
@@ -298,7 +292,7 @@ static void count_tiles(void *data, struct ir_op *op) {
     struct counting *c = data;
     const struct axis_layout *layout = op->code == OP_FOR ? &c->p->context->out->axes[op->axis] : NULL;
     if (layout && layout->place == PLACE_GRID)
-        c->tiles = product_of(&c->builder, c->tiles, tiles_of(&c->builder, op, layout->block));
+        c->tiles = product_of(&c->builder, c->tiles, grid_tiles(&c->builder, op, layout->block));
 }
 
 static void size_grid(struct producing *p, struct ir_op *top) {
@@ -323,9 +317,9 @@ static void add_state(struct producing *p, struct ir_op *top) {
 
 static bool produce(struct producing *p, struct ir_op *top) {
     if (p->context->out->cluster > 1)
-        return cannot(p, top->span, "blocks of a cluster share out what one of them computes");
+        return cannot_produce(p, top->span, "blocks of a cluster share out what one of them computes");
     if (top->code != OP_FOR || top->param >= 0)
-        return cannot(p, top->span, "the launch isn't one of tiles that stand alone");
+        return cannot_produce(p, top->span, "the launch isn't one of tiles that stand alone");
     for (int r = 0; r < top->region_count; r++)
         walk_ops(top->regions[r], look_at, p);
     size_grid(p, top);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples with products under configs with producers, in the shim, against the evaluator.
+// Examples under configs with producers, of tiles of products and of slabs, in the shim, against the evaluator.
 //
 // In: the sources and a folder to work in. Out: TAP with one test per unit and config. Random configs come by these
 // too, but rarely, and not with several places for a tile, more blocks than tiles, and rows that end within a tile at
@@ -17,7 +17,26 @@ namespace {
 
 struct choice {
     int producers, stages, rows;  // rows: of a tile; 0: as many as the default has
+    int cluster = 0, pieces = 0;  // of slabs, not products: blocks that share a tile, and pieces of each one's part
 };
+
+// Slabs: two warps a block, so that a row has many tiles.
+const config *with_slabs(arena *memory, const ir_kernel *kernel, const choice &wish) {
+    config *cut = config_default(memory, kernel);
+    const char *shared = config_cluster_axis(kernel);
+    cut->producers = wish.producers;
+    cut->stages = wish.stages;
+    cut->cluster = wish.cluster;
+    cut->grid[0] = cut->grid[cut->grid_count - 1];  // the rows
+    cut->grid_count = 1;
+    cut->stream = wish.pieces > 1;
+    for (int i = 0; i < cut->axis_count; i++) {
+        config_axis &axis = cut->axes[i];
+        if (strcmp(axis.name, shared) == 0)
+            axis = {axis.name, axis.lanes * 2 * wish.pieces * wish.cluster, 1, axis.lanes, 2, 1, 0};
+    }
+    return cut;
+}
 
 // The default for this architecture, with producers.
 const config *with_producers(arena *memory, const ir_kernel *kernel, const choice &wish) {
@@ -109,7 +128,7 @@ void test_unit(const unit &u, const choice &wish, const std::string &root, const
     checked_kernel checked(u, root);
     arena *memory = arena_new();
     std::string reason, log;
-    const config *cut = with_producers(memory, checked.get(), wish);
+    const config *cut = wish.cluster > 0 ? with_slabs(memory, checked.get(), wish) : with_producers(memory, checked.get(), wish);
     variant v = {all.number, cut, TARGET_CUDA, false, false};
     if (!emit_variant(memory, checked.get(), v, reason)) {
         all.say(reason, u.name());
@@ -145,6 +164,10 @@ int main(int count, char **arguments) {
         {"jagged_dense_bmm", {nullptr, TYPE_F16, TYPE_I32, 72, 104}, {3, 2, 128}},
         {"jagged_hstu_attention", {nullptr, TYPE_BF16, TYPE_I64, 64, 64}, {132, 3, 64}},
         {"jagged_attention", {nullptr, TYPE_BF16, TYPE_I32, 64, 64}, {1, 1, 64}},
+        {"jagged_layer_norm", {nullptr, TYPE_F32, TYPE_I64, 16, 0}, {4, 3, 0, 2, 2}},
+        {"jagged_layer_norm", {nullptr, TYPE_F16, TYPE_I32, 24, 0}, {1, 1, 0, 1, 1}},
+        {"jagged_softmax", {nullptr, TYPE_F32, TYPE_I32, 12, 0}, {8, 2, 0, 4, 1}},
+        {"jagged_sum", {nullptr, TYPE_BF16, TYPE_I64, 16, 0}, {3, 4, 0, 1, 2}},
     };
     tally all;
     for (auto &one : cases) {

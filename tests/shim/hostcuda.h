@@ -107,6 +107,9 @@ extern "C" const unsigned char *simt_exchange(unsigned mask, const void *value, 
 extern "C" void simt_warp_barrier(unsigned mask, place here);
 // Waits for every thread of the cluster.
 extern "C" void simt_cluster_barrier(place here);
+// Waits for the first so many threads of the block; of every block of the cluster.
+extern "C" void simt_part_barrier(int threads, place here);
+extern "C" void simt_cluster_part_barrier(int threads, place here);
 // Where a place in shared memory lies in that of the cluster's block `rank`.
 extern "C" const void *simt_peer(const void *place, int rank, simt::place here);
 // The copy engine: begins a copy to shared memory, as one thread; waits for it, as any.

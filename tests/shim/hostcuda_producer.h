@@ -31,6 +31,49 @@ inline box_copies *copies_of_block() {
     return &all;
 }
 
+// Copies of what lies one behind the other, of all blocks of a cluster: they take turns.
+struct slab_copy {
+    unsigned at, phase, block;
+    const unsigned char *from;
+    int bytes;
+};
+struct slab_copies {
+    int count;
+    slab_copy items[4096];
+};
+inline slab_copies *slabs_under_way() {
+    static slab_copies all;
+    return &all;
+}
+SIMT_UNWATCHED static bool push_slab(const slab_copy &asked) {
+    slab_copies &all = *slabs_under_way();
+    if (all.count == 4096) return false;
+    all.items[all.count++] = asked;
+    return true;
+}
+SIMT_UNWATCHED static bool pop_slab(unsigned phase, unsigned block, slab_copy *taken) {
+    slab_copies &all = *slabs_under_way();
+    for (int i = 0; i < all.count; i++) {
+        if (all.items[i].phase != phase || all.items[i].block != block) continue;
+        *taken = all.items[i];
+        all.items[i] = all.items[--all.count];
+        return true;
+    }
+    return false;
+}
+// What an earlier launch, which ended early, has left.
+SIMT_UNWATCHED static void drop_slabs(unsigned phase, unsigned block) {
+    slab_copy copy;
+    while (pop_slab(phase, block, &copy)) {}
+}
+inline void land_slab(const slab_copy &copy) {
+    for (int i = 0; i < copy.bytes; i += 4) {
+        unsigned word;
+        memcpy(&word, copy.from + i, sizeof word);
+        *reinterpret_cast<unsigned *>(tile_at(copy.at + unsigned(i))) = word;
+    }
+}
+
 constexpr int box_columns = 64;
 
 SIMT_UNWATCHED static bool push_box(const box_copy &asked) {
@@ -77,7 +120,9 @@ inline void await_phase(unsigned at, int turn, place here) {
     for (int seen; (seen = simt_phase_look(at, turn, here)) != phase_over;) {
         if (seen != phase_landing) continue;
         box_copy copy;
+        slab_copy slab;
         while (pop_box(at, simt_identity.blocks_run, &copy)) land_box(copy);
+        while (pop_slab(at, simt_identity.block.x, &slab)) land_slab(slab);
         simt_phase_end(at, here);
     }
 }
@@ -117,7 +162,10 @@ SIMT_UNWATCHED static int load_word(unsigned at) {
 
 }  // namespace simt
 
-inline void tile_phase_start(unsigned at, int arrivals, SIMT_HERE) { simt::simt_phase_start(at, arrivals, here); }
+inline void tile_phase_start(unsigned at, int arrivals, SIMT_HERE) {
+    simt::drop_slabs(at, simt::simt_identity.block.x);
+    simt::simt_phase_start(at, arrivals, here);
+}
 inline void tile_phases_started() {}
 inline void tile_phase_arrive(unsigned at, SIMT_HERE) { simt::simt_phase_arrive(at, 0, here); }
 inline void tile_phase_expect(unsigned at, int bytes, SIMT_HERE) { simt::simt_phase_arrive(at, bytes, here); }
@@ -125,6 +173,19 @@ inline void tile_phase_await(unsigned at, int turn, SIMT_HERE) { simt::await_pha
 inline void tile_hand_over(unsigned at, int number) { simt::store_word(at, number); }
 inline int tile_handed_over(unsigned at) { return simt::load_word(at); }
 inline void tile_map_seen(const int *) {}
+
+inline void tile_slab_copy(unsigned at, const void *from, int bytes, unsigned phase, SIMT_HERE) {
+    simt::slab_copy copy = {at, phase, simt::simt_identity.block.x, static_cast<const unsigned char *>(from), bytes};
+    if (at % 16 != 0 || reinterpret_cast<uintptr_t>(from) % 16 != 0 || bytes % 16 != 0 || bytes <= 0)
+        simt::simt_fail(here, "the copy engine moves multiples of 16 bytes");
+    if (!simt::push_slab(copy)) simt::simt_fail(here, "more copies are under way than the shim keeps");
+    simt::simt_phase_coming(phase, bytes, here);
+}
+inline void tile_slab_copy_once(unsigned at, const void *from, int bytes, unsigned phase, bool, SIMT_HERE) {
+    tile_slab_copy(at, from, bytes, phase, here);
+}
+inline void tile_part_sync(int threads, SIMT_HERE) { simt::simt_part_barrier(threads, here); }
+inline void tile_part_meet(int threads, int, unsigned, int, SIMT_HERE) { simt::simt_cluster_part_barrier(threads, here); }
 
 #define SIMT_MAPS(type) \
     inline void tile_map_3_##type(int *map, const unsigned short *tensor, int rows, unsigned columns, unsigned count, long long apart, SIMT_HERE) { \

@@ -62,6 +62,7 @@ struct thread_block {
     thread threads[most_threads];
     warp warps[most_threads / 32];
     unsigned count = 0, live = 0, waiting = 0, meeting = 0;  // meeting: those at the cluster's barrier
+    unsigned part = 0;  // how many are to come to the barrier at which threads wait: all, or a part
     place barrier = {nullptr, 0};
     const char *barrier_operation = nullptr;
     int votes[2] = {0, 0};
@@ -187,17 +188,38 @@ void meet_block(place here, const char *operation) {
     if (now.present->state != status::ready) take_turns();
 }
 
-void meet_cluster(place here) {
+// Threads that don't belong to the part never come by.
+void meet_part(unsigned threads, place here) {
+    count_step(here);
+    if (threads % 32 != 0 || threads > now.block->count) fail(text_of(here) + ": a part of a block is some of its warps");
+    if (now.present->linear >= threads) fail(text_of(here) + ": a thread of another part comes to the barrier");
+    if (now.block->barrier.file != nullptr && now.block->barrier.line != here.line) {
+        fail(text_of(here) + ": the part's barrier while other threads of it wait at " + text_of(now.block->barrier));
+    }
+    now.block->barrier = here;
+    now.block->barrier_operation = "the part's barrier";
+    now.present->state = status::at_block_barrier;
+    if (++now.block->waiting == threads) release_block();
+    if (now.present->state != status::ready) take_turns();
+}
+
+void await_cluster(unsigned threads, place here) {
     thread_block &mine = *now.block;
     count_step(here);
     if (now.meeting.file != nullptr && now.meeting.line != here.line) {
         fail(text_of(here) + ": the cluster's barrier while other threads wait at " + text_of(now.meeting));
     }
-    if (mine.live != mine.count) fail(text_of(here) + ": the cluster's barrier after other threads of the block have returned");
     now.meeting = here;
+    mine.part = threads;
     now.present->state = status::at_cluster_barrier;
     mine.meeting++;
     take_turns();
+}
+
+void meet_cluster(place here) {
+    const thread_block &mine = *now.block;
+    if (mine.live != mine.count) fail(text_of(here) + ": the cluster's barrier after other threads of the block have returned");
+    await_cluster(mine.count, here);
 }
 
 void meet_warp(unsigned mask, place here, const char *operation) {
@@ -290,7 +312,7 @@ void prepare_threads(unsigned rank, unsigned count) {
 
 void prepare_block() {
     thread_block &mine = *now.block;
-    mine.live = mine.count;
+    mine.live = mine.part = mine.count;
     mine.waiting = mine.meeting = 0;
     mine.barrier = {nullptr, 0};
     mine.votes[0] = mine.votes[1] = 0;
@@ -320,10 +342,15 @@ void begin_block(int64_t index) {
 
 // Up to the end of its threads, or to where all of them wait for other blocks.
 void run_threads() {
-    thread &first = now.block->threads[now.turns == order::forward ? 0 : now.block->count - 1];
-    resume(first);
-    fiber_switch(now.scheduler, first.context);
-    if (now.block->live != 0 && now.block->meeting != now.block->count) fail_deadlock();
+    thread *first = nullptr;
+    for (unsigned i = 0; i < now.block->count && first == nullptr; i++) {
+        thread &t = now.block->threads[now.turns == order::forward ? i : now.block->count - 1 - i];
+        if (t.state == status::ready) first = &t;
+    }
+    if (first == nullptr) fail_deadlock();
+    resume(*first);
+    fiber_switch(now.scheduler, first->context);
+    if (now.block->live != 0 && now.block->meeting != now.block->part) fail_deadlock();
 }
 
 void run_block(int64_t index) {
@@ -366,7 +393,9 @@ bool meet_and_go_on(unsigned blocks) {
     for (unsigned rank = 0; rank < blocks; rank++) {
         thread_block &of = now.blocks[rank];
         of.meeting = 0;
-        for (unsigned i = 0; i < of.count; i++) of.threads[i].state = status::ready;
+        for (unsigned i = 0; i < of.count; i++) {
+            if (of.threads[i].state == status::at_cluster_barrier) of.threads[i].state = status::ready;
+        }
     }
     watch_cluster_meets();
     return true;
@@ -615,6 +644,13 @@ extern "C" void simt_await_fetch(const void *barrier, place here) {
 }
 
 extern "C" void simt_cluster_barrier(place here) { meet_cluster(here); }
+
+extern "C" void simt_part_barrier(int threads, place here) { meet_part(unsigned(threads), here); }
+
+extern "C" void simt_cluster_part_barrier(int threads, place here) {
+    meet_part(unsigned(threads), here);
+    await_cluster(unsigned(threads), here);
+}
 
 // Of another block: where its shared memory lies while this one runs.
 extern "C" const void *simt_peer(const void *address, int rank, place here) {
