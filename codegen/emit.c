@@ -126,7 +126,8 @@ static void write_config(struct emitter *emitter) {
     if (config->dot != DOT_FMA)
         chunk = print(emitter, "%s; dot %s, stages %d", chunk, config_dot_name(config->dot), config->stages);
     if (config->producers)
-        chunk = print(emitter, "%s, producers %d", chunk, config->producers);
+        chunk = print(emitter, "%s%s, producers %d", chunk,
+                      config->dot == DOT_FMA ? print(emitter, ", stages %d", config->stages) : "", config->producers);
     const char *cluster = config->cluster > 1 ? print(emitter, "; cluster %d", config->cluster) : "";
     if (config->fast)
         cluster = print(emitter, "%s; fast", cluster);

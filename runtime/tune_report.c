@@ -63,6 +63,7 @@ static void add_config(struct text *out, const struct config *config)
     text_printf(out, "%s%s%s", config->search ? "; search" : "", config->stage ? "; stage" : "", config->bulk ? "; bulk" : "");
     if (config->dot != DOT_FMA) text_printf(out, "; dot %s, stages %d", config_dot_name(config->dot), config->stages);
     if (config->producers) text_printf(out, "; producers %d", config->producers);
+    if (config->producers && config->dot == DOT_FMA) text_printf(out, ", stages %d", config->stages);
     text_printf(out, "%s%s", config->peel ? "; peel" : "", config->late ? "; late" : "");
     if (config->stream) text_printf(out, "; stream");
     if (config->min_blocks) text_printf(out, "; min_blocks %d", config->min_blocks);

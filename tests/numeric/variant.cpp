@@ -304,6 +304,7 @@ std::string describe_config(const config &c) {
     text += std::string(config_strategy_name(c.strategy)) + (c.chunk > 0 ? " " + std::to_string(c.chunk) : "") +
             (c.search ? " search" : "") + (c.stage ? " stage" : "") + (c.bulk ? " bulk" : "") + (c.lag > 0 ? " lag " + std::to_string(c.lag) : "") + "; ";
     if (c.dot != DOT_FMA) text += std::string("dot ") + config_dot_name(c.dot) + " stages " + std::to_string(c.stages) + "; ";
+    if (c.producers > 0 && c.dot == DOT_FMA) text += "stages " + std::to_string(c.stages) + "; ";
     if (c.producers > 0) text += "producers " + std::to_string(c.producers) + "; ";
     return text + "grid " + grid_text(c) + (c.peel ? " peel" : "") + (c.late ? " late" : "") +
            (c.stream ? " stream" : "") + " min_blocks " + std::to_string(c.min_blocks) +
