@@ -57,7 +57,7 @@ static void evaluate_tile(struct evaluator *evaluator, const struct ir_op *op) {
     const int64_t *numbers = op->code == OP_BEGIN ? tile->begin : op->code == OP_END ? tile->end : tile->id;
     struct cell *cells = cells_new(evaluator, rows);
     for (int64_t row = 0; row < rows; row++)
-        cells[row].integer = numbers[row];
+        cells[row] = (struct cell){.integer = numbers[row]};
     evaluator->cells[op->results[0]->id] = cells;
 }
 

@@ -22,7 +22,7 @@ struct cell {  // an element: integer for bool and integers, number for floating
         int64_t integer;
         double number;
     };
-    double error;  // how far off a floating number may be (evaluate_error.c); only where the evaluation asks for it
+    double error;  // how far off it may be, of a bool 0 or 1 (evaluate_error.c); only where the evaluation asks for it
 };
 
 struct scratch {  // memory that is emptied at once
@@ -169,9 +169,14 @@ void round_cells(enum ir_type type, struct cell *cells, int64_t count);      // 
 double unit_roundoff(enum ir_type type);
 void error_elementwise(const struct ir_op *op, int64_t count, struct cell *r, const struct cell *const *operands);
 void error_rounding(enum ir_type type, struct cell *cells, int64_t count);  // of numbers that were rounded to `type`
-void error_none(struct cell *cells, int64_t count);                         // exact ones
 double error_of_product(double unit, struct cell a, struct cell b, double r);
 double error_of_extreme(struct cell a, struct cell b, double r);
+
+// Of integers and conditions (evaluate_error_integer.c).
+void error_integers(const struct ir_op *op, int64_t count, struct cell *r, const struct cell *const *operands);
+void error_select(bool floating, struct cell *r, struct cell condition, struct cell yes, struct cell no);
+void error_truncated(enum ir_type type, struct cell *r, struct cell value);  // of `r`, made from the floating `value`
+double error_combined(enum ir_reduction reduction, struct cell a, struct cell b);
 struct sum_so_far {
     double error, squares, greatest;  // of what was added; the largest partial sum
     int64_t count;

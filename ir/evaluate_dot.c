@@ -94,12 +94,8 @@ void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op) {
     int64_t count = count_of(evaluator, result->axes);
     struct cell *sums = cells_new(evaluator, count);
     bool floating = ir_type_is_float(result->type);
-    for (int64_t i = 0; i < count; i++) {
-        if (floating)
-            sums[i].number = 0;
-        else
-            sums[i].integer = 0;
-    }
+    for (int64_t i = 0; i < count; i++)
+        sums[i] = floating ? (struct cell){.number = 0} : (struct cell){.integer = 0};
     struct mask *around = evaluator->mask;
     if (op->predicated)
         evaluator->mask = mask_and(evaluator, around, op->operands[2]->axes, evaluator->cells[op->operands[2]->id], false);

@@ -92,24 +92,26 @@ static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop, bool
             in.integer = loop.a[i].integer;
         struct ir_scalar out = element_cast(to, from, in);
         if (ir_type_is_float(to))
-            loop.r[i].number = out.number;
+            loop.r[i] = (struct cell){.number = out.number, .error = loop.a[i].error};
         else
-            loop.r[i].integer = out.integer;
+            loop.r[i] = (struct cell){.integer = out.integer, .error = loop.a[i].error};
+        if (errors && ir_type_is_float(from))
+            error_truncated(to, &loop.r[i], loop.a[i]);
     }
-    if (ir_type_is_float(to)) {
-        error_none(loop.r, loop.count);
-        if (errors)
-            error_rounding(to, loop.r, loop.count);
-    }
+    if (errors && ir_type_is_float(to))
+        error_rounding(to, loop.r, loop.count);
 }
 
 static void run_loop(const struct ir_op *op, struct loop loop, bool errors) {
     enum ir_type from = op->operands[0]->type, to = op->results[0]->type;
+    const struct cell *const operands[] = {loop.a, loop.b, loop.c};
     if (op->code == OP_CAST || op->code == OP_BROADCAST) {
         loop_cast(to, from, loop, errors);
     } else if (op->code == OP_SELECT) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i] = loop.a[i].integer ? loop.b[i] : loop.c[i];
+        for (int64_t i = 0; errors && i < loop.count; i++)
+            error_select(ir_type_is_float(to), &loop.r[i], loop.a[i], loop.b[i], loop.c[i]);
     } else if (op->code == OP_ISNAN) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i].integer = isnan(loop.a[i].number);
@@ -118,7 +120,7 @@ static void run_loop(const struct ir_op *op, struct loop loop, bool errors) {
     } else if (ir_type_is_float(to)) {
         loop_floats(op->code, loop);
         if (errors)
-            error_elementwise(op, loop.count, loop.r, (const struct cell *const[]){loop.a, loop.b, loop.c});
+            error_elementwise(op, loop.count, loop.r, operands);
     } else {
         loop_integers(op->code, loop);
     }
@@ -126,6 +128,8 @@ static void run_loop(const struct ir_op *op, struct loop loop, bool errors) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i].integer &= 1;
     }
+    if (errors && !ir_type_is_float(to) && op->code != OP_CAST && op->code != OP_BROADCAST && op->code != OP_SELECT)
+        error_integers(op, loop.count, loop.r, operands);
 }
 
 void evaluate_elementwise(struct evaluator *evaluator, const struct ir_op *op) {

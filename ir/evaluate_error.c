@@ -105,11 +105,6 @@ void error_rounding(enum ir_type type, struct cell *cells, int64_t count) {
         cells[i].error = error_or_none(cells[i].number, cells[i].error + unit * fabs(cells[i].number));
 }
 
-void error_none(struct cell *cells, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        cells[i].error = 0;
-}
-
 // ---------------------------------------------------------------------------------------------- sums
 
 // A sum's roundings are as large as its partial sums, which go by the order: by the greatest of them in this one, and by

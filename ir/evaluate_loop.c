@@ -411,7 +411,7 @@ void evaluate_range(struct evaluator *evaluator, const struct ir_op *op) {
         frame_empty(evaluator);
         evaluator->mask = mask_and(evaluator, around, 0, NULL, false);
         struct cell *index = cells_new(evaluator, 1);
-        index->integer = i;
+        *index = (struct cell){.integer = i};
         evaluator->cells[body->args[0]->id] = index;
         carried_enter(evaluator, &carried, body, 1);
         count_steps(evaluator, op, 1);

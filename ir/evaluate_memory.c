@@ -55,7 +55,8 @@ static void write_error(const struct evaluator *evaluator, int param, int64_t of
     double *const *errors = evaluator->evaluation->errors;
     if (!errors || !errors[param])
         return;
-    error_rounding(evaluator->kernel->params[param].type, &value, 1);
+    if (ir_type_is_float(evaluator->kernel->params[param].type))
+        error_rounding(evaluator->kernel->params[param].type, &value, 1);
     errors[param][offset] = value.error;
 }
 
@@ -190,6 +191,8 @@ static struct cell combined(enum ir_reduction reduction, enum ir_type type, stru
         result.error += value.error + unit_roundoff(type) * fmax(fabs(value.number), fabs(old.number));
     else if (ir_type_is_float(type))
         result.error = error_of_extreme(old, value, result.number);
+    else
+        result.error = error_combined(reduction, old, value);
     return result;
 }
 

@@ -76,10 +76,12 @@ static struct cell combine(enum ir_reduction reduction, bool floating, struct ce
     return a;
 }
 
-// The same of floating numbers, and how far off the result may be. A sum's own rounding is added at the end, by `sum`.
+// The same, and how far off the result may be. `sum`, of floating numbers: its own rounding is added at the end; else NULL.
 static struct cell combine_with_error(enum ir_reduction reduction, double unit, struct cell a, struct cell b, struct sum_so_far *sum) {
-    struct cell r = combine(reduction, true, a, b);
-    if (reduction == RED_SUM)
+    struct cell r = combine(reduction, sum != NULL, a, b);
+    if (!sum)
+        r.error = error_combined(reduction, a, b);
+    else if (reduction == RED_SUM)
         sum_take(sum, b.number, b.error, r.number);
     else
         r.error = reduction == RED_PROD ? error_of_product(unit, a, b, r.number) : error_of_extreme(a, b, r.number);
@@ -140,15 +142,15 @@ static void reduce_with_errors(struct evaluator *evaluator, const struct ir_op *
                                const struct cell *active, struct cell *out) {
     int64_t count = count_of(evaluator, op->results[0]->axes);
     double unit = unit_roundoff(ir_type_compute(op->results[0]->type));
-    struct sum_so_far *sums = sums_new(evaluator, count);
+    struct sum_so_far *sums = ir_type_is_float(op->results[0]->type) ? sums_new(evaluator, count) : NULL;
     for (int64_t i = 0, point = 0; i < slots->points; i++) {
         for (int64_t j = 0; j < slots->point_box; j++, point++) {
             int64_t slot = slot_at(slots, i, j);
             if (!active || active[point].integer)
-                out[slot] = combine_with_error(op->reduction, unit, out[slot], value[point], &sums[slot]);
+                out[slot] = combine_with_error(op->reduction, unit, out[slot], value[point], sums ? &sums[slot] : NULL);
         }
     }
-    for (int64_t i = 0; i < count && op->reduction == RED_SUM; i++)
+    for (int64_t i = 0; sums && i < count && op->reduction == RED_SUM; i++)
         out[i].error = sum_error(&sums[i], unit);
 }
 
@@ -160,6 +162,24 @@ static bool beats(enum ir_reduction reduction, bool floating, struct cell a, str
     if (isnan(a.number) || isnan(b.number))
         return isnan(a.number) && !isnan(b.number);
     return greatest ? a.number > b.number : a.number < b.number;
+}
+
+// Where others are as near to the best as their errors, any of them may be found.
+static void doubt_positions(const struct ir_op *op, const struct slots *slots, const struct cell *value, const struct cell *active,
+                            const struct cell *positions, const struct cell *best, struct cell *out) {
+    bool floating = ir_type_is_float(op->operands[0]->type);
+    for (int64_t i = 0, point = 0; i < slots->points; i++) {
+        for (int64_t j = 0; j < slots->point_box; j++, point++) {
+            int64_t slot = slot_at(slots, i, j);
+            double errors = value[point].error + best[slot].error;
+            if (!(errors > 0) || (active && !active[point].integer))
+                continue;
+            double behind = floating ? fabs(value[point].number - best[slot].number) / 4
+                                     : fabs((double)value[point].integer - (double)best[slot].integer);
+            if (behind <= errors)
+                out[slot].error = fmax(out[slot].error, fabs((double)positions[point].integer - (double)out[slot].integer));
+        }
+    }
 }
 
 static void reduce_positions(struct evaluator *evaluator, const struct ir_op *op, const struct slots *slots, const struct cell *value,
@@ -186,6 +206,8 @@ static void reduce_positions(struct evaluator *evaluator, const struct ir_op *op
             }
         }
     }
+    if (evaluator->evaluation->errors)
+        doubt_positions(op, slots, value, active, positions, best, out);
 }
 
 void evaluate_reduce(struct evaluator *evaluator, const struct ir_op *op) {
@@ -200,7 +222,7 @@ void evaluate_reduce(struct evaluator *evaluator, const struct ir_op *op) {
         out[i] = start;
     if (op->reduction == RED_ARGMAX || op->reduction == RED_ARGMIN)
         reduce_positions(evaluator, op, &slots, value, active, out);
-    else if (evaluator->evaluation->errors && ir_type_is_float(result->type))
+    else if (evaluator->evaluation->errors)
         reduce_with_errors(evaluator, op, &slots, value, active, out);
     else
         reduce_values(op, &slots, value, active, out);
@@ -219,8 +241,8 @@ void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op) {
     struct slots slots = slots_between(evaluator, axes, lines);
     int64_t line_count = count_of(evaluator, lines), count = count_of(evaluator, axes);
     struct cell *running = cells_new(evaluator, line_count), *out = cells_new(evaluator, count);
-    bool errors = evaluator->evaluation->errors && floating;
-    struct sum_so_far *sums = errors ? sums_new(evaluator, line_count) : NULL;
+    bool errors = evaluator->evaluation->errors != NULL;
+    struct sum_so_far *sums = errors && floating ? sums_new(evaluator, line_count) : NULL;
     double unit = unit_roundoff(ir_type_compute(result->type));
     for (int64_t i = 0; i < line_count; i++)
         running[i] = identity(op->reduction, result->type);
@@ -229,10 +251,10 @@ void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op) {
             int64_t slot = slot_at(&slots, i, j);
             struct cell *line = &running[slot];
             if (!active || active[point].integer)
-                *line = errors ? combine_with_error(op->reduction, unit, *line, value[point], &sums[slot])
+                *line = errors ? combine_with_error(op->reduction, unit, *line, value[point], sums ? &sums[slot] : NULL)
                                : combine(op->reduction, floating, *line, value[point]);
             out[point] = *line;
-            if (errors && op->reduction == RED_SUM)
+            if (sums && op->reduction == RED_SUM)
                 out[point].error = sum_error(&sums[slot], unit);
         }
     }

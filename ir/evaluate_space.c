@@ -288,14 +288,14 @@ const struct cell *positions_on(struct evaluator *evaluator, int axis, axes_t ax
     if (evaluator->inner & bit) {
         struct cell *positions = cells_new(evaluator, evaluator->extent[axis]);
         for (int64_t i = 0; i < evaluator->extent[axis]; i++)
-            positions[i].integer = evaluator->origin[axis] + i;
+            positions[i] = (struct cell){.integer = evaluator->origin[axis] + i};
         return expand(evaluator, positions, bit, axes);
     }
     axes_t own = bit | evaluator->kernel->axes[axis].parents;
     const struct space *space = space_of(evaluator, own);
     struct cell *positions = cells_new(evaluator, space->count);
     for (int64_t i = 0; i < space->count; i++)
-        positions[i].integer = space->positions[i];
+        positions[i] = (struct cell){.integer = space->positions[i]};
     return expand(evaluator, positions, own, axes);
 }
 

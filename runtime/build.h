@@ -105,6 +105,8 @@ void *cpu_symbol(const struct cpu_object *object, const char *name);  // NULL if
 void cpu_close(struct cpu_object *object);
 // The C compiler that would be used, by full path, or NULL: $CC, cc, gcc, clang in turn.
 const char *cpu_compiler(struct arena *arena);
+// What $CC says, if it is set and no such program is found, so that another compiler is taken; else NULL.
+const char *cpu_compiler_passed_over(struct arena *arena);
 // What an object depends on beside text and flags: the compiler's words and files (size, time), the features of this
 // CPU. NULL without a compiler.
 const char *cpu_compiler_identity(struct arena *arena);

@@ -195,10 +195,8 @@ struct status check_prepare(struct running *running)
     struct status status = STATUS_OK;
     for (int i = 0; i < kernel->param_count && status.ok; i++) {
         if (!is_output(running, i)) continue;
-        if (ir_type_is_float(kernel->params[i].type)) {
-            running->errors[i] = calloc((size_t)tensor_elements(&running->bound->views[i]) + 1, sizeof *running->errors[i]);
-            if (!running->errors[i]) return status_failed(running->arena, "launch.memory", "no memory for the tolerances of %s", kernel->params[i].name);
-        }
+        running->errors[i] = calloc((size_t)tensor_elements(&running->bound->views[i]) + 1, sizeof *running->errors[i]);
+        if (!running->errors[i]) return status_failed(running->arena, "launch.memory", "no memory for the tolerances of %s", kernel->params[i].name);
         status = tensor_copy(running->arena, kernel->params[i].name, &running->bound->tensors[i], &running->references[i]);
         if (status.ok && kernel->params[i].kind == PARAM_INOUT)
             status = tensor_copy(running->arena, kernel->params[i].name, &running->bound->tensors[i], &running->before[i]);

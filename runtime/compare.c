@@ -86,8 +86,8 @@ struct tensor_size tensor_size(const struct ir_tensor *view)
 static struct measure measure_of(const struct ir_tensor *reference, const struct compare_options *options)
 {
     struct measure measure = {.type = reference->type, .rounded = options->rounded, .sampled = options->sampled};
-    if (!ir_type_is_float(reference->type)) return measure;
     measure.errors = options->errors;
+    if (!ir_type_is_float(reference->type)) return measure;
     if (options->bounded) {
         measure.relative = options->relative;
         measure.absolute = options->absolute;
@@ -153,7 +153,8 @@ static struct element compare_element(const struct measure *measure, const struc
     if (tensor_is_poison(value, index)) return (struct element){.why = "was never stored", .error = INFINITY};
     struct ir_scalar a = tensor_get(value, index), b = tensor_get(reference, index);
     if (ir_type_is_float(measure->type)) return compare_floats(measure, a.number, b.number, index);
-    struct element element = {.error = fabs((double)a.integer - (double)b.integer), .tolerance = measure->rounded};
+    struct element element = {
+        .error = fabs((double)a.integer - (double)b.integer), .tolerance = measure->errors ? measure->errors[index] : measure->rounded};
     if (a.integer != b.integer && element.error == 0) element.error = 1;
     if (element.error > element.tolerance) element.why = "differs from the reference";
     return element;

@@ -123,6 +123,13 @@ const char *cpu_compiler(struct arena *arena)
     return line;
 }
 
+const char *cpu_compiler_passed_over(struct arena *arena)
+{
+    struct compiler compiler;
+    const char *wanted = getenv("CC");
+    return wanted && *wanted && !try_compiler(arena, wanted, &compiler) ? wanted : NULL;
+}
+
 const char *cpu_compiler_identity(struct arena *arena)
 {
     struct compiler compiler;

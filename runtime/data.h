@@ -227,7 +227,7 @@ int64_t bound_bytes(const struct bound *bound);  // of all tensors' data, whethe
 
 struct compare_options {
     int64_t reduction_length;  // numbers that one result sums up; 1 if none
-    bool rounded;              // an integer made from a floating number: off by one is no fault
+    bool rounded;              // an integer made from a floating number: off by one is no fault, where errors aren't known
     bool sampled;              // where the reference is poison nothing was computed: not compared
     double magnitude;          // of what was summed up: stands in for the RMS of a reference of few elements
     double exponent;           // the greatest argument of an exponential, whose own rounding its result multiplies; 0: none
@@ -260,7 +260,7 @@ struct comparison {
 //   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
 // of what it computes in,
 // RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, if
-// that is larger. NaN and infinities must agree; integers too; poison must stay poison.
+// that is larger. Integers may differ by their errors[i]. NaN and infinities must agree, and poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);
 // "largest error 1.2e-07 (tolerance 3e-06) at out[3, 17]: 1.5, reference 1.4999999"

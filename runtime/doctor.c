@@ -47,6 +47,8 @@ static void look_at_compiler(tilec_doctor *doctor)
     finding.ok = answer != 0;
     finding.detail = finding.ok ? arena_printf(doctor->arena, "%s, %s", compiler, answer == 2 ? "with OpenMP" : "without OpenMP: runs serially")
                                 : status.ok ? "the object that was built has no function" : status.reason;
+    const char *wanted = cpu_compiler_passed_over(doctor->arena);
+    if (wanted) finding.detail = arena_printf(doctor->arena, "%s; CC=%s, which isn't there, is passed over", finding.detail, wanted);
     if (finding.ok) finding.mend = answer == 2 ? NULL : "install libgomp (gcc) or libomp-dev (clang)";
     add(doctor, finding);
     cpu_close(object);

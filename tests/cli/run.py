@@ -299,6 +299,7 @@ def test_doctor():
     check(result.code in (0, 3) and {"tilec", "C compiler", "NVRTC", "object cache"} <= set(names), "doctor looks around", names)
     missing = tilec("doctor", env={"PATH": str(FOLDER / "empty"), "CC": ""})
     check(missing.code == 3 and "apt-get install" in missing.out, "doctor: no compiler is 3, with the mend")
+    check("CC=no-such-cc, which isn't there" in tilec("doctor", env={"CC": "no-such-cc"}).out, "doctor: a compiler that is passed over")
     open_folder = FOLDER / "open"
     (open_folder / "objects").mkdir(parents=True)
     (open_folder / "objects").chmod(0o777)
@@ -407,6 +408,41 @@ def test_tolerance():
         expect(["run", "sums.tile", "--arg", f"x={array('sums.npy', kind, values, (3, 1000))}", "--check"], 0, out=["out agrees"])
     for kind in ("f32", "f16", "bf16", "f64"):
         expect(["run", "sums.tile", "-t", f"T={kind}", "--arg", "x=randn", "--dim", "n=40", "--dim", "m=3000", "--check"], 0, out=["out agrees"])
+
+
+STEPS = """\
+kernel steps(x: f32[n]) -> (tens: i64[n], over: i32[n], first: i32[n], count: i64[1]) {
+    for t in tile(n) {
+        let y = x[t] * 0.1 + 0.3;
+        tens[t] = i64(y * 1000000) * 10;
+        over[t] = where(y * 3 > 0.9 + x[t] * 0.3, i32(100), i32(7));
+    }
+    for one in tile(1) {
+        var c: i64[one] = 0;
+        for t in tile(n) { c += sum[t](i64(x[t] * 0.1 + 0.3 > 0.3 + x[t] * 0.1)); }
+        count[one] = c;
+    }
+    axis j = 8;
+    for r in tile(n) {
+        let y = x[r] * 0.1 + 0.3;
+        first[r] = i32(argmax[j](exp(y * (f32(j) * 0.1 + 0.1) / (f32(j) * 0.1 + 0.1))));
+    }
+}
+"""
+
+
+def test_tolerance_of_integers():
+    """What hangs on a rounding may come out on either side of a step, with all that follows; anything else is found."""
+    (FOLDER / "steps.tile").write_text(STEPS)
+    words = ["run", "steps.tile", "--arg", "x=randn", "--dim", "n=1000"]
+    expect([*words, "--check", "--keep", "."], 0, out=[f"{name} agrees" for name in ("tens", "over", "first", "count")])
+    right = read("steps.c")
+    for at, wrong in ((r"(tens\[[^;]*) = (.*);", r"\1 = \2 + 10;"), (r"(tens\[[^;]*) = (.*);", r"\1 = \2 + 1;"),
+                      (r"(over\[[^;]*) = (.*);", r"\1 = \2 + 1000;"), (r"(count\[[^;]*) = (.*);", r"\1 = \2 + 2000;")):
+        planted = re.sub(at, wrong, right)
+        check(planted != right, f"{wrong} is planted")
+        (FOLDER / "planted.c").write_text(planted)
+        expect([*words, "--check", "--source", "planted.c"], 1, err=["check.differs"])
 
 
 def test_cuts():
@@ -571,7 +607,7 @@ def test_completions():
 
 def main():
     tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
-             test_tolerance, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine,
+             test_tolerance, test_tolerance_of_integers, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine,
              test_edited_texts, test_names_of_files, test_meant, test_checked, test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:
