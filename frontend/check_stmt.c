@@ -68,7 +68,7 @@ static bool check_fits(struct checker *checker, const struct ast_expr *expr, con
         return true;
     struct diagnostic *entry = check_error(checker, "E0409", operand->span, "`%s` is not on %s, but this value is", name.text,
                                            check_axes_text(checker, extra));
-    entry->help = check_printf(checker, "reduce it first, `%s`, or declare `%s` on %s as well",
+    entry->help = check_printf(checker, "reduce it first, `%s` (or max, any, argmax, …), or declare `%s` on %s as well",
                                check_reduced_text(checker, "sum", extra, expr), name.text, check_axes_text(checker, extra));
     return false;
 }

@@ -102,7 +102,7 @@ static bool stray_closing_bracket(const struct complaint *c)
         return true;
     }
     if (kind == TOKEN_RBRACE ? c->lexer->open_count > 0 || !expects(c, TOKEN_KERNEL) : !crossed->kind) return false;
-    const char *help = kind == TOKEN_RBRACE ? "perhaps a block ended too early, further up" : NULL;
+    const char *help = kind == TOKEN_RBRACE ? "perhaps a block ended too early, further up" : "leave it out, or open it";
     say(c, "E0103", c->bad->span, arena_printf(c->lexer->arena, "this %s closes nothing", described(c, c->bad)), help);
     return true;
 }
@@ -285,6 +285,13 @@ static bool output_without_name(const struct complaint *c)
 {
     if (c->earlier->kind != TOKEN_ARROW || c->before->kind != TOKEN_NAME || !expects(c, TOKEN_COLON)) return false;
     say(c, "E0110", c->before->span, "an output has a name", "write '-> out: T[B]'");
+    return true;
+}
+
+static bool outputs_without_parentheses(const struct complaint *c)
+{
+    if (c->lexer->construct != TOKEN_KERNEL || c->bad->kind != TOKEN_COMMA || !expects(c, TOKEN_LBRACE)) return false;
+    say(c, "E0110", c->bad->span, "several outputs stand in parentheses", "write '-> (a: T[B], b: T[B])'");
     return true;
 }
 
@@ -480,6 +487,23 @@ static int alternatives(const struct complaint *c, const char *found[ALTERNATIVE
     return count;
 }
 
+// How what stands there is written.
+static const char *form_of(int construct)
+{
+    switch (construct) {
+    case TOKEN_KERNEL: return "a kernel is written 'kernel name<T: float>(x: T[n], factor: f32) -> out: T[n] { … }'";
+    case TOKEN_FN: return "a function is written 'fn name(a, b) = e;'";
+    case TOKEN_CONST: return "a constant is written 'const NAME = e;'";
+    case TOKEN_IMPORT: return "an import is written 'import \"path.tile\";'";
+    case TOKEN_AXIS: return "an axis is written 'axis d = D;'";
+    case TOKEN_LET: return "a value is written 'let v = e;'";
+    case TOKEN_VAR: return "a variable is written 'var v: f32[tb] = e;'";
+    case TOKEN_FOR: return "a loop is written 'for t in tile(n) { … }'";
+    case TOKEN_IF: return "a branch is written 'if c { … } else { … }'";
+    default: return NULL;
+    }
+}
+
 static bool unexpected(const struct complaint *c)
 {
     const char *found[ALTERNATIVES];
@@ -488,7 +512,7 @@ static bool unexpected(const struct complaint *c)
     for (int i = 0; i < count; i++)
         text_printf(&message, "%s%s", i == 0 ? "expected " : i + 1 < count ? ", " : " or ", found[i]);
     text_printf(&message, "%s%s", count ? ", found " : "unexpected ", described(c, c->bad));
-    say(c, "E0101", c->bad->span, message.data, NULL);
+    say(c, "E0101", c->bad->span, message.data, form_of(c->lexer->construct));
     text_free(&message);
     return true;
 }
@@ -497,8 +521,8 @@ static bool unexpected(const struct complaint *c)
 static bool (*const rules[])(const struct complaint *c) = {
     stray_closing_bracket, chained_comparison, nothing_before_semicolon, missing_semicolon, decrement,
     item_in_a_block, stray_else, loop_of_another_language, foreign_word, foreign_word_operator, typed_let, untyped_var,
-    var_without_value, let_mut, type_before_name, malformed_fn, output_without_name, pointer_type, loop_of_c,
-    assignment_in_expression, comparison_for_assignment, malformed_index, postfix, unary_plus, brace_missing,
+    var_without_value, let_mut, type_before_name, malformed_fn, output_without_name, outputs_without_parentheses, pointer_type,
+    loop_of_c, assignment_in_expression, comparison_for_assignment, malformed_index, postfix, unary_plus, brace_missing,
     open_bracket_left, reserved_name, foreign_item, unexpected,
 };
 

@@ -156,6 +156,16 @@ static bool check_cluster(struct pass_context *context) {
     return true;
 }
 
+static bool refuse_block(struct pass_context *context, const struct ir_axis *axis, int block) {
+    int whole = full_block(axis);
+    if (whole > MAX_BLOCK)
+        return refuse(context, "lowering.full-axis", axis->span,
+                      "the axis %s is covered whole, and at most %d points can be: loop over it, 'for t in tile(…)'", axis->name,
+                      MAX_BLOCK);
+    return refuse(context, "lowering.full-axis", axis->span, "the axis %s is covered whole, so its block is %d, not %d", axis->name,
+                  whole, block);
+}
+
 bool lower_layout(struct pass_context *context) {
     struct lowered *out = context->out;
     const struct config *config = context->config;
@@ -176,9 +186,7 @@ bool lower_layout(struct pass_context *context) {
             out->axes[a] = layout;
             out->axes[a].place = named->kind == AXIS_FULL ? PLACE_FULL : PLACE_LOOP;
             if (named->kind == AXIS_FULL && full_block(named) != layout.block)
-                return refuse(context, "lowering.full-axis", named->span,
-                              "the axis %s is covered whole, so its block is %d, not %d", named->name,
-                              full_block(named), layout.block);
+                return refuse_block(context, named, layout.block);
         }
     }
     out->lanes = out->warps = 1;

@@ -253,7 +253,7 @@ static const struct {
     {"peel", read_peel}, {"late", read_late},
     {"stream", read_stream}, {"min_blocks", read_min_blocks}, {"cluster", read_cluster}, {"fast", read_fast},
 };
-enum { KEY_COUNT = sizeof keys / sizeof *keys };
+enum { KEY_COUNT = sizeof keys / sizeof *keys, COMMON_CHUNK = 4096 };
 
 static bool read_config(struct reader *reader, const cJSON *root)
 {
@@ -270,6 +270,9 @@ static bool read_config(struct reader *reader, const cJSON *root)
                                                                   "late, stream, min_blocks, cluster, fast");
         if (!keys[key].read(reader, item->string, item)) return false;
     }
+    // What isn't said is as in the default config, of which only some strategies have pieces.
+    if (!cJSON_GetObjectItemCaseSensitive(root, "chunk") && (reader->config->strategy == STRATEGY_ROWS) != (reader->config->chunk == 0))
+        reader->config->chunk = reader->config->strategy == STRATEGY_ROWS ? 0 : COMMON_CHUNK;
     return true;
 }
 

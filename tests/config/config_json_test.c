@@ -110,6 +110,25 @@ static void test_syntax_has_a_place(struct tap *tap)
     fixture_free(&fixture);
 }
 
+// A strategy with pieces, named alone, has pieces of a common size; one that is given stays.
+static void test_strategy_alone(struct tap *tap)
+{
+    static const char *const texts[] = {"{\"format\": 1, \"strategy\": \"flat\"}", "{\"format\": 1, \"strategy\": \"chunks\"}",
+                                        "{\"format\": 1, \"chunk\": 64, \"strategy\": \"flat\"}"};
+    static const char *const chunks[] = {"\"chunk\": 4096", "\"chunk\": 4096", "\"chunk\": 64"};
+    struct fixture fixture = fixture_new();
+    CHECK(tap, fixture.kernel);
+    for (int i = 0; fixture.kernel && i < 3; i++) {
+        tilec_config *config = NULL;
+        CHECK(tap, tilec_config_parse(fixture.kernel, texts[i], strlen(texts[i]), fixture.report, &config) == TILEC_OK);
+        tilec_text json = tilec_config_json(config, 0);
+        CHECK(tap, json.data && strstr(json.data, chunks[i]));
+        tilec_text_free(&json);
+        tilec_config_free(config);
+    }
+    fixture_free(&fixture);
+}
+
 static void test_nul_and_cuts(struct tap *tap)
 {
     static const char json[] = "{\"format\": 1, \"peel\": true, \"grid\": [\"tb\"]}";
@@ -225,6 +244,7 @@ int main(void)
     static const struct tap_test tests[] = {
         {"malformed and foreign configs are refused by name", test_refusals},
         {"a syntax error has a line", test_syntax_has_a_place},
+        {"a strategy named alone has pieces", test_strategy_alone},
         {"a config cut anywhere is refused, so is a NUL", test_nul_and_cuts},
         {"printing and reading are inverse, in full and minimal", test_round_trip},
         {"a seed decides a random config", test_seed_decides},
