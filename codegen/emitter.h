@@ -197,6 +197,7 @@ void write_segment(struct emitter *emitter, struct ir_op **ops, int count);
 void write_region(struct emitter *emitter, struct ir_region *region);
 void write_ops(struct emitter *emitter, struct ir_op **ops, int count);
 bool is_control(const struct ir_op *op);
+bool has_loop(const struct ir_region *region);  // anywhere below
 const char *base_name(struct emitter *emitter, int axis);
 const char *position_type(const struct emitter *emitter, const struct ir_op *loop);  // "int", "long long"
 void enter_tile(struct emitter *emitter, const struct ir_op *loop, const char *base);

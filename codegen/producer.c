@@ -60,17 +60,6 @@ static bool same_users(const struct emitter *emitter, const struct ir_op *a, con
     return same;
 }
 
-static bool has_loop(const struct ir_region *region) {
-    for (const struct ir_op *op = region->first; op; op = op->next) {
-        if (op->code == OP_FOR)
-            return true;
-        for (int r = 0; r < op->region_count; r++)
-            if (has_loop(op->regions[r]))
-                return true;
-    }
-    return false;
-}
-
 static struct ring *ring_for(struct emitter *emitter, int ordinal, bool inner, int64_t bytes) {
     int stages = emitter->lowered->config->stages;
     for (int i = 0; i < emitter->ring_count; i++) {

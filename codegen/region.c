@@ -219,11 +219,24 @@ static int work_on(const struct ir_region *region, int axis) {
     return count;
 }
 
-// The tile may hang over, all threads see by how much, and a point of it is more work than the look.
+bool has_loop(const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        if (op->code == OP_FOR || op->code == OP_RANGE)
+            return true;
+        for (int r = 0; r < op->region_count; r++)
+            if (has_loop(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+// The tile may hang over, all threads see by how much, and a point of it is more work than the look. Where there are
+// loops inside, each of their turns would look, and its loads wait for that.
 static bool may_end_early(const struct emitter *emitter, const struct ir_op *loop) {
     const struct axis_layout *layout = &emitter->lowered->axes[loop->axis];
     return emitter->cuda && emitter->lowered->config->dot == DOT_FMA && !layout->exact && layout->registers > 1 &&
-           !loop->operands[1]->axes && work_on(loop->regions[0], loop->axis) >= WORTH_A_BRANCH;
+           !loop->operands[1]->axes && !has_loop(loop->regions[0]) &&
+           work_on(loop->regions[0], loop->axis) >= WORTH_A_BRANCH;
 }
 
 static void write_for(struct emitter *emitter, struct ir_op *loop, const char *const *names) {

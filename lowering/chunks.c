@@ -71,7 +71,9 @@ static bool write_chunks(struct splitter *s, int phase) {
     if (!loop)
         return false;
     launch.axis = launch.copying.axis[s->row_axis] = loop->axis;
-    if (grows_along(&s->phases[phase]))  // the longest of a row first: nobody waits for it at the end
+    // The longest of a row first: nobody waits for it at the end. What reads again begins where the launch before has
+    // ended: that is still in the L2.
+    if (grows_along(&s->phases[phase]) || phase % 2)
         launch.index = minus(&inside, minus(&inside, s->pieces, constant(&inside, 1)), launch.index);
     find_rows(s, &inside, begins_until, 1, &launch.index, &count);
     set_chunk(s, &launch, &inside, count);

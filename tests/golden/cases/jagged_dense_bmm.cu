@@ -145,14 +145,12 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
         int i_2[4];
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            if (tl0 + tl_i * 4 >= i) break;
             inside_2[tl_i] = tl + tl_i * 4 < i;
             i_2[tl_i] = start_i32 + (begin_i32_2 + (tl + tl_i * 4));
         }
         float acc[4][2];
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            if (tl0 + tl_i * 4 >= i) break;
             #pragma unroll
             for (int tn_i = 0; tn_i < 2; ++tn_i) {
                 acc[tl_i][tn_i] = 0.0f;
@@ -162,39 +160,28 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
             float v_3[4][16];
             #pragma unroll
             for (int tl_i = 0; tl_i < 4; ++tl_i) {
-                if (tl0 + tl_i * 4 >= i) break;
                 #pragma unroll
                 for (int td_i = 0; td_i < 16; ++td_i) {
-                    v_3[tl_i][td_i] = inside_2[tl_i] ? tile_bf16_load(jagged[i_2[tl_i] * 64 + (td0 + td_i)]) : 0.0f;
+                    v_3[tl_i][td_i] = (inside_2[tl_i] ? tile_bf16_load(jagged[i_2[tl_i] * 64 + (td0 + td_i)]) : 0.0f);
                 }
             }
-            float v_4[4][16];
-            #pragma unroll
-            for (int tl_i = 0; tl_i < 4; ++tl_i) {
-                if (tl0 + tl_i * 4 >= i) break;
-                #pragma unroll
-                for (int td_i = 0; td_i < 16; ++td_i) {
-                    v_4[tl_i][td_i] = v_3[tl_i][td_i];
-                }
-            }
-            float v_6[16][2];
+            float v_5[16][2];
             #pragma unroll
             for (int td_i = 0; td_i < 16; ++td_i) {
-                float v_5[2];
-                tile_load_bf16x2(v_5, dense + (row_i32 * 64 + (td0 + td_i)) * 64 + tn);
+                float v_4[2];
+                tile_load_bf16x2(v_4, dense + (row_i32 * 64 + (td0 + td_i)) * 64 + tn);
                 #pragma unroll
                 for (int tn_i = 0; tn_i < 2; ++tn_i) {
-                    v_6[td_i][tn_i] = v_5[tn_i];
+                    v_5[td_i][tn_i] = v_4[tn_i];
                 }
             }
             #pragma unroll
             for (int tl_i = 0; tl_i < 4; ++tl_i) {
-                if (tl0 + tl_i * 4 >= i) break;
                 #pragma unroll
                 for (int td_i = 0; td_i < 16; ++td_i) {
                     #pragma unroll
                     for (int tn_i = 0; tn_i < 2; ++tn_i) {
-                        acc[tl_i][tn_i] += inside_2[tl_i] ? v_4[tl_i][td_i] * v_6[td_i][tn_i] : 0.0f;
+                        acc[tl_i][tn_i] += inside_2[tl_i] ? v_3[tl_i][td_i] * v_5[td_i][tn_i] : 0.0f;
                     }
                 }
             }
@@ -202,7 +189,6 @@ extern "C" __global__ void __launch_bounds__(128) jagged_dense_bmm_2(const unsig
         // 24: out[start + tl, tn] = acc;
         #pragma unroll
         for (int tl_i = 0; tl_i < 4; ++tl_i) {
-            if (tl0 + tl_i * 4 >= i) break;
             float acc_bf16[2];
             #pragma unroll
             for (int tn_i = 0; tn_i < 2; ++tn_i) {

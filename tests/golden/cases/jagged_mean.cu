@@ -85,58 +85,36 @@ extern "C" __global__ void __launch_bounds__(512) jagged_mean(const float *__res
         float acc[4];
         #pragma unroll
         for (int tf_i = 0; tf_i < 4; ++tf_i) {
-            if (tf0 + tf_i * 32 >= i) break;
             inside_2[tf_i] = tf + tf_i * 32 < i;
             acc[tf_i] = 0.0f;
         }
         for (int tk0 = 0; tk0 < tk_full; tk0 += 64) {
             const int tk = tk0 + tk_t;
-            float v_4[4][4];
             #pragma unroll
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
-                if (tf0 + tf_i * 32 >= i) break;
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_4[tf_i][tk_i] = inside_2[tf_i] ? x[(start_i32 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
-                }
-            }
-            #pragma unroll
-            for (int tf_i = 0; tf_i < 4; ++tf_i) {
-                if (tf0 + tf_i * 32 >= i) break;
-                #pragma unroll
-                for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    acc[tf_i] += v_4[tf_i][tk_i];
+                    acc[tf_i] += inside_2[tf_i] ? x[(start_i32 + (tk + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }
         if (tk_full < length_i32) {
             const int tk0_2 = tk_full;
             const int tk_2 = tk0_2 + tk_t;
-            float v_5[4][4];
             #pragma unroll
             for (int tf_i = 0; tf_i < 4; ++tf_i) {
-                if (tf0 + tf_i * 32 >= i) break;
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    v_5[tf_i][tk_i] = inside_2[tf_i] && tk_2 + tk_i * 16 < length_i32 ? x[(start_i32 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
-                }
-            }
-            #pragma unroll
-            for (int tf_i = 0; tf_i < 4; ++tf_i) {
-                if (tf0 + tf_i * 32 >= i) break;
-                #pragma unroll
-                for (int tk_i = 0; tk_i < 4; ++tk_i) {
-                    acc[tf_i] += v_5[tf_i][tk_i];
+                    acc[tf_i] += inside_2[tf_i] && tk_2 + tk_i * 16 < length_i32 ? x[(start_i32 + (tk_2 + tk_i * 16)) * 100 + (tf + tf_i * 32)] : 0.0f;
                 }
             }
         }
         tile_sum_many_f32(&acc[0], 4, tile_shared, 16, 1, 32, 1);
         #pragma unroll
         for (int tf_i = 0; tf_i < 4; ++tf_i) {
-            if (tf0 + tf_i * 32 >= i) break;
-            const float v_6 = acc[tf_i] * v_3;
-            const float v_7 = fmaf(fmaf(-v_6, v_2, acc[tf_i]), v_3, v_6);
-            if ((thread & 480) == 0 && inside_2[tf_i]) out[tb * 100 + (tf + tf_i * 32)] = inside ? (fabsf(v_7) > 0.0f ? v_7 : v_6) * v : 0.0f;
+            const float v_4 = acc[tf_i] * v_3;
+            const float v_5 = fmaf(fmaf(-v_4, v_2, acc[tf_i]), v_3, v_4);
+            if ((thread & 480) == 0 && inside_2[tf_i]) out[tb * 100 + (tf + tf_i * 32)] = inside ? (fabsf(v_5) > 0.0f ? v_5 : v_4) * v : 0.0f;
         }
     }
 }
