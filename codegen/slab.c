@@ -250,6 +250,9 @@ void end_slab_tile(struct emitter *emitter, const struct ir_op *loop) {
     if (number < 0)
         return;
     bool last = number / slab->loop_count == slab->pass_count - 1;
+    const struct form *index = &emitter->forms[slab->loads[number]->operands[0]->id];
+    if (index->kind == FORM_VARIABLE)
+        note_position(emitter, index->name);  // of no use if nothing is stored there
     if (emitter->part == PART_PRODUCER) {
         send_tile(emitter, loop, slab->loads[number], last);
         return;
