@@ -65,6 +65,7 @@ void tune_make_summary(tilec_tune *tune)
         return;
     }
     add_remarks(tune);
+    tune_reckon(tune);
     tune_print_table(&tune->summary, &tune->rows);
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/dispatch.h"
 #include "runtime/runtime.h"
+#include "runtime/search.h"
 #include "runtime/tune_job.h"
 
 enum { SEARCH_ROWS = 20000, LIST_ROWS = 1000000 };
@@ -84,13 +85,24 @@ static void add_similar(tilec_tune *tune, int most)
         tune_rows_add(&tune->rows, entries[i].config, tune_config_text(tune->arena, tune->bound.kernel, entries[i].config), NULL);
 }
 
+static struct search_facts facts_of(const tilec_tune *tune)
+{
+    return (struct search_facts){.cpu = !tune->cuda, .shard = tune->shard, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
+                                 .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, tune->sm),
+                                 .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
+}
+
+void tune_reckon(tilec_tune *tune)
+{
+    const struct search_facts facts = facts_of(tune);
+    if (tune->bound.views) search_reckon(tune->arena, tune->bound.kernel, &facts, &tune->rows);
+}
+
 struct status tune_make_rows(tilec_tune *tune)
 {
     const struct tilec_tune_options *options = tune->options;
     int sm = tune->sm;
-    const struct search_facts facts = {.cpu = !tune->cuda, .shard = tune->shard, .registers_per_multiprocessor = tune->cuda ? 65536 : 0,
-                                       .data = resolve_data(tune->arena, tune->bound.kernel, tune->bound.views, sm),
-                                       .bindings = &tune->bound.bindings, .tensors = tune->bound.views};
+    const struct search_facts facts = facts_of(tune);
     if (tune->dispatch) return add_dispatch(tune);
     if (options->configs) return read_list(tune, options->configs);
     if (options->merge) return STATUS_OK;  // the journals have them

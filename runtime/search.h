@@ -40,6 +40,8 @@ struct search_cost *search_cost_new(struct arena *arena, const struct ir_kernel 
 // log2 of milliseconds. `registers` of a thread; 0: guessed.
 double search_cost(const struct search_cost *cost, const struct config *config, double registers);
 double search_cost_registers(const struct search_cost *cost, const struct config *config);  // the guess
+// Notes in each row what it would take by reckoning; nothing if that isn't known.
+void search_reckon(struct arena *arena, const struct ir_kernel *kernel, const struct search_facts *facts, struct tune_rows *rows);
 
 // ---------------------------------------------------------------------------------------------- by the times so far (search_model.c)
 

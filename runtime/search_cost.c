@@ -424,3 +424,11 @@ double search_cost(const struct search_cost *cost, const struct config *config, 
                               times.longest * times.longest) +
                 launches * launch_ms);
 }
+
+void search_reckon(struct arena *arena, const struct ir_kernel *kernel, const struct search_facts *facts,
+                   struct tune_rows *rows) {
+    const struct search_cost *cost = search_cost_new(arena, kernel, facts);
+    for (int i = 0; cost && i < rows->count; i++)
+        if (rows->items[i].config)
+            rows->items[i].reckoned = exp2(search_cost(cost, rows->items[i].config, 0));
+}

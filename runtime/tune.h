@@ -53,6 +53,7 @@ struct tune_row {
     const char *text;             // the config as JSON in one line; of a malformed one what was given
     enum tune_stage stage;
     struct tune_result result;
+    double reckoned;              // ms, before anything was known (search_cost.c); NAN: not reckoned
     const char *launches;         // what was built, as the compiling worker says it: handed on to the device unread
 };
 

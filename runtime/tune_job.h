@@ -29,7 +29,8 @@ int64_t tune_free_memory(void);  // of this machine; INT64_MAX: not known
 
 // A number with so many digits behind the point, under any locale; "-" for what isn't finite.
 void tune_print_fixed(struct text *out, double value, int places, int width);
-// The table at the end: the ten best, then how many of each other outcome, with an example of each reason.
+// The table at the end: the ten best, then how many of each other outcome, with an example of each reason; and where the
+// best stands in the order of what was reckoned.
 void tune_print_table(struct text *out, const struct tune_rows *rows);
 
 struct tilec_tune {
@@ -64,6 +65,7 @@ struct tilec_tune {
 
 // Rows, the search, what is to be the same for results to be taken over (api_tune_rows.c).
 struct status tune_make_rows(tilec_tune *tune);
+void tune_reckon(tilec_tune *tune);  // notes in each row what it takes by reckoning
 const char *tune_journal_key(const tilec_tune *tune);
 
 // Where most configs differ from a reference that one of them made: asks the evaluator for other rows.

@@ -9,7 +9,7 @@
 #include "runtime/runtime.h"
 #include "runtime/tune_job.h"
 
-enum { BEST_SHOWN = 10, REASON_SHOWN = 110 };
+enum { BEST_SHOWN = 10, REASON_SHOWN = 110, FIRST_RECKONED = 10 };
 
 // ---------------------------------------------------------------------------------------------- numbers
 
@@ -122,11 +122,39 @@ static void add_histogram(struct text *out, const struct tune_rows *rows)
     }
 }
 
+static int place_by_reckoning(const struct tune_rows *rows, int row)
+{
+    int place = 1;
+    for (int i = 0; i < rows->count; i++)
+        place += rows->items[i].result.status == TUNE_OK && rows->items[i].reckoned < rows->items[row].reckoned;
+    return place;
+}
+
+// How good the order of reckoned costs was, by which a default is picked and a search begins.
+static void add_ranking(struct text *out, const struct tune_rows *rows)
+{
+    int best = -1, count = 0;
+    double first = INFINITY;
+    for (int i = 0; i < rows->count; i++) {
+        const struct tune_row *row = &rows->items[i];
+        if (row->result.status != TUNE_OK || isnan(row->reckoned)) continue;
+        count++;
+        if (best < 0 || row->result.median < rows->items[best].result.median) best = i;
+        if (place_by_reckoning(rows, i) <= FIRST_RECKONED && row->result.median < first) first = row->result.median;
+    }
+    if (count <= FIRST_RECKONED || rows->items[best].result.median <= 0) return;
+    text_printf(out, "by reckoning, the best of %d is number %d; the best of the first %d takes ", count, place_by_reckoning(rows, best),
+                FIRST_RECKONED);
+    tune_print_fixed(out, 100 * (first / rows->items[best].result.median - 1), 1, 0);
+    text_add(out, "% longer\n");
+}
+
 void tune_print_table(struct text *out, const struct tune_rows *rows)
 {
     add_best(out, rows);
     text_printf(out, "%s%d config%s:\n", rows->count ? "" : "no config was asked for; ", rows->count, rows->count == 1 ? "" : "s");
     add_histogram(out, rows);
+    add_ranking(out, rows);
 }
 
 // ---------------------------------------------------------------------------------------------- memory

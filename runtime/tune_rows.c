@@ -84,7 +84,7 @@ int tune_rows_add(struct tune_rows *rows, const struct config *config, const cha
 {
     if (rows->count == rows->limit) return -1;
     struct tune_row *row = &rows->items[rows->count];
-    *row = (struct tune_row){.config = config, .text = text, .stage = config ? STAGE_NEW : STAGE_DONE};
+    *row = (struct tune_row){.config = config, .text = text, .stage = config ? STAGE_NEW : STAGE_DONE, .reckoned = NAN};
     row->result = (struct tune_result){.status = config ? TUNE_WAITING : TUNE_SKIPPED_CONFIG, .reason = reason ? reason : "",
                                        .registers = -1, .spill_bytes = -1, .shared_bytes = -1, .median = INFINITY, .spread = INFINITY};
     return rows->count++;
@@ -151,6 +151,7 @@ void tune_row_print(struct text *out, const struct tune_rows *rows, int index, b
     wire_add_number(out, "spill_bytes", result->spill_bytes < 0 ? NAN : result->spill_bytes);
     wire_add_number(out, "shared_bytes", result->shared_bytes < 0 ? NAN : (double)result->shared_bytes);
     if (config) {
+        wire_add_number(out, "reckoned_ms", row->reckoned);
         text_add(out, ", \"config\": ");
         if (row->config) text_add(out, row->text);
         else json_string(out, row->text);

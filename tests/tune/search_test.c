@@ -4,6 +4,7 @@
 // a formula of the config.
 #include "runtime/config_cache.h"
 #include "runtime/search.h"
+#include "runtime/tune_job.h"
 #include "tests/tune/fixture.h"
 
 static struct search_facts facts = {.registers_per_multiprocessor = 65536};
@@ -255,6 +256,34 @@ static void the_best_in_order(struct unit *unit)
     CHECK_NUMBER(unit, tune_rows_add(&rows, &config, "", NULL), -1);
 }
 
+// Twelve configs whose reckoned order is that in which they came: the best is the third, or stands behind the first ten.
+static void reckoned_order(struct unit *unit)
+{
+    enum { COUNT = 12 };
+    for (int at = 2; at < COUNT; at += 9) {
+        struct fixture fixture;
+        if (!CHECK(unit, fixture_begin_with(&fixture, sums, "B=64", "offsets=offsets(uniform(1, 9))"))) return;
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        const struct search_facts known = facts_of(&fixture);
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT);
+        struct text table = {0};
+        for (int i = 0; i < COUNT; i++) {
+            const struct config *config = config_default(fixture.arena, kernel);
+            set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), i == at ? 2 : 3);
+        }
+        search_reckon(fixture.arena, kernel, &known, &rows);
+        for (int i = 0; i < COUNT; i++) {
+            CHECK(unit, rows.items[i].reckoned > 0 && rows.items[i].reckoned < 1);
+            rows.items[i].reckoned = 1 + i;
+        }
+        tune_print_table(&table, &rows);
+        CHECK(unit, strstr(table.data, at == 2 ? "by reckoning, the best of 12 is number 3; the best of the first 10 takes 0.0% longer"
+                                               : "by reckoning, the best of 12 is number 12; the best of the first 10 takes 50.0% longer"));
+        text_free(&table);
+        fixture_end(&fixture);
+    }
+}
+
 int main(void)
 {
     static const struct unit_test tests[] = {
@@ -262,6 +291,7 @@ int main(void)
         {"a small space, whole", small_space},
         {"reckoned costs", reckoned_costs},
         {"nothing to reckon with", nothing_to_reckon},
+        {"reckoned order", reckoned_order},
         {"other strategies", other_strategies},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
