@@ -91,11 +91,15 @@ struct config_knob {
 struct config_space {
     int knob_count;
     struct config_knob *knobs;
+    struct config_strategies *strategies;  // those of `knobs`, for draws
 };
 struct config_space *config_space(struct arena *arena, const struct ir_kernel *kernel);
 // Draws from the space so that it mostly lowers (lane and warp products within limits). The same seed gives the
 // same config.
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed);
+// The same from the kernel's space, which is the dearest part of a draw: for many draws.
+struct config *config_draw(struct arena *arena, const struct ir_kernel *kernel, const struct config_space *space,
+                           uint64_t *seed);
 // Which strategy the config takes, and of each whether it applies and why not, as text: "flat  doesn't apply: …".
 void config_explain_strategies(struct text *out, struct arena *arena, const struct ir_kernel *kernel,
                                const struct config *config);

@@ -106,14 +106,15 @@ static void add_texts(struct space_builder *builder, const char *path, int count
 }
 
 // The strategies that split rows, each if it applies, and what belongs to them.
-struct strategies {
+struct config_strategies {
     int count;
     enum config_strategy items[STRATEGY_COUNT];
     bool stage, lag;
 };
 
-static struct strategies strategies_of(struct arena *arena, const struct ir_kernel *kernel) {
-    struct strategies strategies = {.count = 1, .items = {STRATEGY_ROWS}};
+// Each is tried on a copy of the kernel.
+static struct config_strategies strategies_of(struct arena *arena, const struct ir_kernel *kernel) {
+    struct config_strategies strategies = {.count = 1, .items = {STRATEGY_ROWS}};
     for (int i = STRATEGY_ROWS + 1; i < STRATEGY_COUNT; i++) {
         struct config wish = {.strategy = (enum config_strategy)i, .chunk = LEAST_CHUNK};
         if (strategy_applies(arena, kernel, &wish, NULL))
@@ -127,7 +128,9 @@ static struct strategies strategies_of(struct arena *arena, const struct ir_kern
 }
 
 static void add_strategies(struct space_builder *builder, const struct ir_kernel *kernel) {
-    struct strategies strategies = strategies_of(builder->arena, kernel);
+    struct config_strategies strategies = strategies_of(builder->arena, kernel);
+    builder->space->strategies = ARENA_NEW(builder->arena, struct config_strategies);
+    *builder->space->strategies = strategies;
     const char *texts[STRATEGY_COUNT], *const bools[] = {"false", "true"};
     for (int i = 0; i < strategies.count; i++)
         texts[i] = arena_printf(builder->arena, "\"%s\"", config_strategy_name(strategies.items[i]));
@@ -241,15 +244,14 @@ static int warps_of(const struct config *config) {
     return warps;
 }
 
-static void draw_strategy(struct config *config, struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
-    struct strategies strategies = strategies_of(arena, kernel);
-    config->strategy = strategies.items[draw_below(seed, strategies.count)];
+static void draw_strategy(struct config *config, const struct config_strategies *strategies, uint64_t *seed) {
+    config->strategy = strategies->items[draw_below(seed, strategies->count)];
     if (config->strategy == STRATEGY_ROWS)
         return;
     config->chunk = LEAST_CHUNK * draw_power(seed, MOST_CHUNK / LEAST_CHUNK);
     config->search = draw_below(seed, 2);
-    config->stage = config->strategy == STRATEGY_FLAT && strategies.stage && draw_below(seed, 2);
-    if (config->strategy == STRATEGY_CHUNKS && !config->search && strategies.lag && draw_below(seed, 2))
+    config->stage = config->strategy == STRATEGY_FLAT && strategies->stage && draw_below(seed, 2);
+    if (config->strategy == STRATEGY_CHUNKS && !config->search && strategies->lag && draw_below(seed, 2))
         config->lag = LEAST_LAG * draw_power(seed, MOST_LAG / LEAST_LAG);
 }
 
@@ -282,6 +284,12 @@ static void draw_cluster(struct config *config, const struct axis_list *list, ui
 }
 
 struct config *config_random(struct arena *arena, const struct ir_kernel *kernel, uint64_t *seed) {
+    struct config_strategies strategies = strategies_of(arena, kernel);
+    return config_draw(arena, kernel, &(struct config_space){.strategies = &strategies}, seed);
+}
+
+struct config *config_draw(struct arena *arena, const struct ir_kernel *kernel, const struct config_space *space,
+                           uint64_t *seed) {
     struct axis_list list = axis_list(kernel);
     struct config *config = ARENA_NEW(arena, struct config);
     config->axis_count = list.count;
@@ -304,7 +312,7 @@ struct config *config_random(struct arena *arena, const struct ir_kernel *kernel
     config->grid = ARENA_ARRAY(arena, const char *, config->grid_count);
     for (int i = 0; i < config->grid_count; i++)
         config->grid[i] = grids.items[choice].names[i];
-    draw_strategy(config, arena, kernel, seed);
+    draw_strategy(config, space->strategies, seed);
     for (int i = 0; config->lag && i < list.count; i++)  // a block has one chunk then
         if (list.items[i].top)
             config->axes[i] = (struct config_axis){list.items[i].name, 1, 1, 1, 1, 1};

@@ -240,7 +240,7 @@ static struct config *cross(struct search *search, struct arena *arena, const st
 static struct config *breed(struct search *search, struct arena *arena, const struct tune_rows *rows, const int *elites, int elite_count)
 {
     int kind = draw_below(search, 8);
-    if (elite_count == 0 || kind >= 6) return config_random(arena, search->kernel, &search->state);
+    if (elite_count == 0 || kind >= 6) return config_draw(arena, search->kernel, search->space, &search->state);
     // The better, the likelier.
     int first = draw_below(search, 1 + draw_below(search, elite_count)), second = draw_below(search, elite_count);
     const struct config *a = rows->items[elites[first]].config, *b = rows->items[elites[second]].config;

@@ -55,6 +55,7 @@ void row_count(struct driver *driver, int index)
     struct tune_row *row = driver_row(driver, index);
     if (index < 0 || !row || row->stage == STAGE_DONE) return;
     row->stage = STAGE_DONE;
+    row->result.at = driver_now(driver) - driver->begun;
     driver->done++;
     driver->open--;
     if (row->result.status == TUNE_OK) {
@@ -166,20 +167,25 @@ static void check_limit(struct driver *driver, struct tune_worker *worker)
 // ---------------------------------------------------------------------------------------------- the search
 
 // Enough rows that no compiler waits, and no more, so that each proposal knows as much as can be known.
+static bool wants_proposal(const struct driver *driver)
+{
+    bool open = driver->phase == PHASE_ROWS || driver->phase == PHASE_REFERENCE;
+    return driver->job->search && !driver->closed && open && driver->open < 2 * driver->compiler_count;
+}
+
+// One at a time: a proposal takes milliseconds, in which a device that is done would wait for its next row.
 static void propose(struct driver *driver)
 {
     struct tune_job *job = driver->job;
-    bool wanted = driver->phase == PHASE_ROWS || driver->phase == PHASE_REFERENCE;
-    while (job->search && !driver->closed && wanted && driver->open < 2 * driver->compiler_count) {
-        struct config *config = job->rows->count < job->rows->limit ? search_next(job->search, job->rows) : NULL;
-        if (!config) {
-            driver->closed = true;
-            job->exhausted = job->rows->count < job->rows->limit;
-            return;
-        }
-        tune_rows_add(job->rows, config, tune_config_text(driver->arena, job->work->kernel, config), NULL);
-        driver->open++;
+    if (!wants_proposal(driver)) return;
+    struct config *config = job->rows->count < job->rows->limit ? search_next(job->search, job->rows) : NULL;
+    if (!config) {
+        driver->closed = true;
+        job->exhausted = job->rows->count < job->rows->limit;
+        return;
     }
+    tune_rows_add(job->rows, config, tune_config_text(driver->arena, job->work->kernel, config), NULL);
+    driver->open++;
 }
 
 // ---------------------------------------------------------------------------------------------- waiting
@@ -200,7 +206,7 @@ static void wait_for_messages(struct driver *driver)
         workers[count] = worker;
         files[count++] = (struct pollfd){.fd = worker->socket, .events = POLLIN};
     }
-    int ready = poll(files, (nfds_t)count, wait_milliseconds(driver));
+    int ready = poll(files, (nfds_t)count, wants_proposal(driver) ? 0 : wait_milliseconds(driver));
     for (int i = 0; i < count; i++) {
         if (ready > 0 && files[i].revents) worker_read(workers[i]);
         take_messages(driver, workers[i]);
@@ -248,6 +254,7 @@ static void loop(struct driver *driver)
 {
     while (driver->phase != PHASE_OVER && driver->fatal.ok) {
         look_at_the_clock(driver);
+        if (wants_proposal(driver)) dispatch(driver);  // no one waits for the proposal that isn't theirs
         propose(driver);
         if (driver->phase == PHASE_ROWS && rows_are_done(driver)) begin_retiming(driver);
         if (driver->phase == PHASE_OVER) break;

@@ -44,6 +44,7 @@ struct tune_result {
     int runs;
     bool bound;              // too slow to be timed further than a first run
     bool retimed;            // the times are of the last round, in turns with the other best ones
+    double at;               // seconds into the tune when it came; 0: not known
 };
 
 enum tune_stage { STAGE_NEW, STAGE_BUILDING, STAGE_BUILT, STAGE_MEASURING, STAGE_DONE };

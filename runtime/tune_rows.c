@@ -146,6 +146,7 @@ void tune_row_print(struct text *out, const struct tune_rows *rows, int index, b
     wire_add_int(out, "runs", result->runs);
     wire_add_bool(out, "bound", result->bound);
     wire_add_bool(out, "retimed", result->retimed);
+    wire_add_number(out, "at_seconds", result->at);
     wire_add_number(out, "compile_seconds", result->compile_seconds);
     wire_add_number(out, "registers", result->registers < 0 ? NAN : result->registers);
     wire_add_number(out, "spill_bytes", result->spill_bytes < 0 ? NAN : result->spill_bytes);
@@ -171,6 +172,7 @@ bool tune_result_read(struct arena *arena, const struct wire *message, struct tu
     result->runs = wire_int(message, "runs", 0);
     result->bound = wire_bool(message, "bound");
     result->retimed = wire_bool(message, "retimed");
+    result->at = wire_number(message, "at_seconds", 0);
     result->compile_seconds = wire_number(message, "compile_seconds", 0);
     result->registers = wire_int(message, "registers", -1);
     result->spill_bytes = wire_int(message, "spill_bytes", -1);

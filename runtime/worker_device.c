@@ -12,9 +12,10 @@
 #include "runtime/runtime.h"
 #include "runtime/tune.h"
 
-enum { RUNS_LEAST = 3, RUNS_MOST = 50, ITEMS_LIMIT = 16, ROUNDS_LIMIT = 200 };
+enum { RUNS_LEAST = 3, RUNS_FEW = 7, RUNS_MOST = 50, ITEMS_LIMIT = 16, ROUNDS_LIMIT = 200 };
 static const double timed_milliseconds = 40;  // that the timed runs of a config take together, about
 static const double bound_factor = 3;         // slower than this times the best: one run is enough
+static const double rival_factor = 1.3;       // slower than this times the best: a few runs tell as much as is asked
 static const double first_launch = 0.5;       // ms that a first launch may take longer than others
 
 struct measuring {
@@ -108,10 +109,11 @@ struct timed {
     bool bound;
 };
 
-static int runs_for(double milliseconds)
+static int runs_for(double milliseconds, double best)
 {
     double fit = milliseconds > 0 ? timed_milliseconds / milliseconds : RUNS_MOST;
-    return fit < RUNS_LEAST ? RUNS_LEAST : fit > RUNS_MOST ? RUNS_MOST : (int)fit;
+    int most = best > 0 && milliseconds > rival_factor * best ? RUNS_FEW : RUNS_MOST;
+    return fit < RUNS_LEAST ? RUNS_LEAST : fit > most ? most : (int)fit;
 }
 
 // `best` in ms, 0: none yet.
@@ -126,7 +128,7 @@ static struct status time_program(struct measuring *measuring, struct arena *are
     timed->bound = best > 0 && first > bound_factor * best;
     if (status.ok) status = check_time(measuring, arena, first);
     if (!status.ok || timed->bound) return status;
-    timed->runs = runs_for(first);
+    timed->runs = runs_for(first, best);
     double *times = ARENA_ARRAY(arena, double, timed->runs);
     status = target->time(measuring->device, arena, program, timed->runs, times);
     if (!status.ok) return status;
