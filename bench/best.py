@@ -3,15 +3,20 @@
 """The best known configs of the examples at the sizes where memory is the limit, and how close searches come to them.
 
     best.py TILEC [--device cuda] [--only WORD]… [--seconds N] [--configs N] [--efforts quick,full] [--work FOLDER] [--best FOLDER]
-                  [--throughput] [--again]
+                  [--throughput] [--again] [--told] [--jobs N]
 
 For each kernel and each kind of rows it times random configs (--configs, 2000) and the product of the knobs that matter
-most, in an order drawn once, for at most --seconds (60; 0: not at all) of search; then it searches with each of --efforts.
-Everything that was timed is in journals under --work, so another run goes on where this one ended. What is best goes to
---best (bench/best/KERNEL.DATA.json, with how many configs that is the best of, in all runs together) unless something faster is there from the
-same device. --only: cases whose "KERNEL DATA" holds this. --throughput: how many configs a second are lowered, and compiled
-and timed. --again: how long a second tune takes, whose answer is known, and CUDA's own start. The searches are compared
-with random draws at equal numbers of compiles: the median of the best of so many draws; and with the default config.
+most, for at most --seconds (60; 0: not at all) of search; then it searches with each of --efforts. First come those that
+are likely by reckoning: they take at most four times what the least is reckoned at. Then one in eight of the others, which
+shows what the reckoning is worth, and at last the rest. Both kinds of rows have the same random configs, so their code is
+compiled once. Everything that was timed is in journals under --work, so another run goes on where this one ended. What is
+best goes to --best (bench/best/KERNEL.DATA.json, with how many configs that is the best of, in all runs together) unless
+something faster is there from the same device.
+
+--only: cases whose "KERNEL DATA" holds this. --throughput: how many configs a second are lowered, and compiled and timed.
+--again: how long a second tune takes, whose answer is known, and CUDA's own start. --told: nothing is timed; what the
+journals and rows under --work say. The searches are compared with random draws at equal numbers of compiles: the median of
+the best of so many draws, where unlikely ones that weren't tried count as slower than any; and with the default config.
 """
 
 import argparse
@@ -54,13 +59,16 @@ class Case:
         self.arguments = [f"offsets=offsets({rows})", *(value for value in values if value[0].islower())]
         self.dims = [value for value in values if value[0].isupper()] + ["nnz=total(offsets)"]
 
-    def words(self):
+    def words(self, device=None):
         words = list(self.specialization)
         for value in self.arguments:
             words += ["--arg", value]
         for value in self.dims:
             words += ["--dim", value]
-        return [*words, "--device", self.options.device, "--colour", "never"]
+        return [*words, "--device", device or self.options.device, "--colour", "never"]
+
+    def jobs(self):
+        return ["--jobs", str(self.options.jobs)] if self.options.jobs else []
 
     def best_path(self):
         return pathlib.Path(self.options.best) / f"{self.name}.json"
@@ -84,18 +92,47 @@ def choices(space, path):
     return next((knob["choices"] for knob in space["knobs"] if knob["path"] == path), [])
 
 
+def shapes(space, base, main, columns):
+    """How a warp's lanes lie: (axis, vector, lanes) of each axis that is given other ones."""
+    widest = max(choices(space, f"axes.{columns or main}.vector"), default=1)
+    wide = [(vector, lanes) for vector, lanes in ((1, 32), (4, 8), (4, 16), (4, 32)) if vector <= widest]
+    if columns:
+        return [((columns, vector, lanes), (main, base["axes"][main]["vector"], 32 // lanes)) for vector, lanes in wide]
+    return [((main, vector, lanes),) for vector, lanes in wide]
+
+
+def reshape(config, shape, main, warps, registers):
+    for axis, vector, lanes in shape:
+        knobs = config["axes"][axis]
+        knobs["vector"], knobs["lanes"] = vector, lanes
+        if axis == main:
+            knobs["warps"], knobs["block"] = warps, vector * lanes * warps * registers
+        else:
+            knobs["block"] = vector * lanes * knobs["warps"]
+
+
 def product(case):
-    """The default config under every strategy and piece, with other shares of its row loop for warps and registers."""
+    """The default config under every strategy and piece, with other lanes and vectors, other shares of its row loop for warps
+    and registers, rows to a block where it has no columns, and blocks to a cluster."""
     space, base = case.config("space"), case.config("default")
     pieces = choices(space, "chunk")
     strategies = [(strategy, piece) for strategy in choices(space, "strategy") for piece in (pieces if strategy != "rows" else [0])]
-    axis = max(base["axes"], key=lambda name: base["axes"][name]["warps"])
+    main = max(base["axes"], key=lambda name: base["axes"][name]["warps"])
+    columns = next((name for name, knobs in base["axes"].items() if name != main and knobs["lanes"] > 1), None)
+    top = next((name for name in base["axes"] if name not in (main, columns)), None)
+    clusters = [blocks for blocks in choices(space, "cluster") if blocks <= 8] or [1]
     made = []
-    for (strategy, piece), warps, registers, blocks in itertools.product(strategies, (4, 8, 16, 32), (2, 4, 8, 16), (0, 2)):
+    for (strategy, piece), shape, warps, registers, rows, cluster in itertools.product(
+            strategies, shapes(space, base, main, columns), (4, 8, 16, 32), (4, 16), (1,) if columns else (1, 2, 4),
+            clusters if case.data == "uniform" else (1,)):
+        if strategy != "rows" and cluster > 1:
+            continue
         config = json.loads(json.dumps(base))
-        share = config["axes"][axis]
-        share["warps"], share["block"] = warps, share["vector"] * share["lanes"] * warps * registers
-        config["strategy"], config["min_blocks"] = strategy, blocks
+        reshape(config, shape, main, warps, registers)
+        if top:
+            config["axes"][top]["block"] = rows
+        config["axes"][main]["block"] *= cluster
+        config["strategy"], config["cluster"], config["min_blocks"] = strategy, cluster, 1
         config.pop("chunk", None)
         if piece:
             config["chunk"] = piece
@@ -103,9 +140,25 @@ def product(case):
     return made
 
 
+LIKELY, BLIND = 4, 8
+
+
+def reckon(case, configs):
+    """What each is reckoned to take, in milliseconds; None: it is no config of the kernel. Nothing is compiled for that."""
+    work = pathlib.Path(case.options.work)
+    paths = [work / f"{case.name}.{what}" for what in ("reckoned", "reckoned.rows")]
+    paths[0].write_text(json.dumps(configs))
+    tilec(case.options, "tune", *case.words("cuda"), "--compile-only", "--arch", "sm_90", "--budget", "1e-4", "--configs", str(paths[0]),
+          "--results", str(paths[1]), "--json", fail=False)
+    rows = json.loads(paths[1].read_text())
+    for path in paths:
+        path.unlink()
+    return [row.get("reckoned_ms") for row in rows]
+
+
 def candidates(case):
-    """(kind, config) in an order that depends on the case alone: what is reached in time is a fair sample. A run that goes
-    on where another ended has its list."""
+    """(kind, whether it is likely, config) in an order that depends on the case alone: what is reached in time is a fair
+    sample of each. A run that goes on where another ended has its list."""
     kept = pathlib.Path(case.options.work) / f"{case.name}.candidates"
     if not kept.exists():
         kept.write_text(json.dumps(draw_candidates(case)))
@@ -113,39 +166,65 @@ def candidates(case):
 
 
 def draw_candidates(case):
-    seed = int(hashlib.sha256(case.name.encode()).hexdigest()[:12], 16)
+    seed = int(hashlib.sha256(case.kernel.encode()).hexdigest()[:12], 16)
     listed = [("random", config) for config in case.config("random", "--seed", str(seed), "--count", str(case.options.configs))]
     listed += [("product", config) for config in product(case)]
+    times = reckon(case, [config for _, config in listed])
+    bar = LIKELY * min(time for time in times if time is not None)
+    listed = [(kind, time is None or time <= bar, config) for (kind, config), time in zip(listed, times) if time is not None or kind == "random"]
     random.Random(seed).shuffle(listed)
+    likely, others = [each for each in listed if each[1]], [each for each in listed if not each[1]]
+    blind, rest = others[:len(others) // BLIND], others[len(others) // BLIND:]
     path = case.best_path()
-    return ([("best", json.loads(path.read_text())["config"])] if path.exists() else []) + listed
+    known = [("best", True, json.loads(path.read_text())["config"])] if path.exists() else []
+    return known + likely + blind + rest
 
 
 # ------------------------------------------------------------------------------------------------ trying
 
 def try_all(case):
-    """Rows of everything listed, as far as the journal and the time go; each with its kind."""
+    """Rows of everything listed, as far as the journal and the time go; each with its kind, and whether it is likely."""
+    work = pathlib.Path(case.options.work)
+    paths = {what: work / f"{case.name}.{what}" for what in ("list", "journal", "rows")}
+    if case.options.told:
+        return told_rows(paths["journal"], candidates(case)) if paths["journal"].exists() else [], 0, 0
     if case.options.seconds <= 0:
         return [], 0, 0
-    work = pathlib.Path(case.options.work)
     listed = candidates(case)
-    paths = {what: work / f"{case.name}.{what}" for what in ("list", "journal", "rows")}
-    paths["list"].write_text(json.dumps([config for _, config in listed]))
+    paths["list"].write_text(json.dumps([config for _, _, config in listed]))
     done = tilec(case.options, "tune", *case.words(), "--configs", str(paths["list"]), "--journal", str(paths["journal"]), "--results", str(paths["rows"]),
-                 "--budget", str(case.options.seconds), "--run-limit", "3", "--skip-cache", "--json", fail=False)
+                 "--budget", str(case.options.seconds), "--run-limit", "3", "--cache-dir", str(work / "code"), *case.jobs(), "--json", fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
     rows = json.loads(paths["rows"].read_text())
     answer = json.loads(done.stdout or "{}")
-    return [dict(row, kind=kind) for row, (kind, _) in zip(rows, listed)], answer.get("compiled", 0), answer.get("seconds", 0)
+    return with_kinds(rows, listed), answer.get("compiled", 0), answer.get("seconds", 0)
+
+
+def with_kinds(rows, listed):
+    return [dict(row, kind=kind, likely=likely) for row, (kind, likely, _) in zip(rows, listed)]
+
+
+def told_rows(journal, listed):
+    """The rows as a journal has them: the last of each counts."""
+    rows = [{"status": UNTRIED[0]} for _ in listed]
+    for line in journal.read_text().splitlines():
+        row = json.loads(line) if line.endswith("}") else {}
+        if "row" in row:
+            rows[row["row"]] = row
+    return with_kinds(rows, listed)
 
 
 def search(case, effort):
     """The rows of a search, and what it says of itself."""
     path = pathlib.Path(case.options.work) / f"{case.name}.{effort}.rows"
-    done = tilec(case.options, "tune", *case.words(), "--effort", effort, "--force-autotune", "--json", "--results", str(path), fail=False)
+    answer = path.with_suffix(".answer")
+    if case.options.told:
+        return (json.loads(path.read_text()), json.loads(answer.read_text())) if answer.exists() else None
+    done = tilec(case.options, "tune", *case.words(), "--effort", effort, "--force-autotune", "--json", "--results", str(path), *case.jobs(), fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
+    answer.write_text(done.stdout)
     return json.loads(path.read_text()), json.loads(done.stdout)
 
 
@@ -190,6 +269,25 @@ def best_of_draws(times, count):
     return math.inf
 
 
+def about_list(rows, best):
+    """How much of the list has its turn behind it, and what the fastest of the unlikely ones comes to."""
+    tried = [row for row in rows if row["status"] not in UNTRIED]
+    parts = [f"{sum(row['kind'] == kind for row in tried)} of {sum(row['kind'] == kind for row in rows)} {kind}" for kind in ("random", "product")]
+    unlikely = [row for row in tried if not row["likely"]]
+    fastest = best_of(unlikely)
+    return f"{', '.join(parts)}; of {len(unlikely)} unlikely ones the fastest takes {fastest['median_ms'] / best if fastest else math.inf:.2f} times that"
+
+
+def random_times(rows):
+    """Times of random draws: of unlikely ones as many, relative to the likely ones that were tried, as there are in the list."""
+    drawn = [row for row in rows if row["kind"] == "random"]
+    likely, unlikely = ([row for row in drawn if row["likely"] == wanted] for wanted in (True, False))
+    tried = [row for row in likely if row["status"] not in UNTRIED]
+    if not tried:
+        return []
+    return compiled_times(tried) + [math.inf] * round(len(unlikely) * len(tried) / len(likely))
+
+
 def compiled_times(rows):
     return [row["median_ms"] if row["status"] == "ok" else math.inf for row in rows if row["status"] not in UNCOMPILED]
 
@@ -205,6 +303,8 @@ def about_device(options):
 def keep_best(case, found, tried, about):
     path = case.best_path()
     known = json.loads(path.read_text()) if path.exists() else None
+    if case.options.told and known:
+        return known
     if known and known["device"] == about["device"]:
         tried += known["configs_tried"]
         if known["milliseconds"] <= found["median_ms"]:
@@ -225,6 +325,7 @@ def report(case, about, ratios):
     rows, compiled, seconds = try_all(case)
     tried = [row for row in rows if row["status"] not in UNTRIED]
     searches = {effort: search(case, effort) for effort in filter(None, case.options.efforts.split(","))}
+    searches = {effort: found for effort, found in searches.items() if found}
     everything = tried + [row for found, _ in searches.values() for row in found if row["status"] not in UNTRIED]
     found = best_of(everything)
     if not found:
@@ -234,8 +335,8 @@ def report(case, about, ratios):
     best = keep_best(case, found, min(compiled, len(tried)) + len(everything) - len(tried), about)
     line = f"{case.name:26} best {best['milliseconds']:.4f} ms of {best['configs_tried']} ({best['kind']})"
     if rows:
-        line += f"; here {len(tried)} of {len(rows)} listed, {compiled / max(seconds, 1e-9):.1f} compiled and timed a second"
-    draws = compiled_times([row for row in tried if row["kind"] == "random"])
+        line += f"; {about_list(rows, best['milliseconds'])}, {compiled / max(seconds, 1e-9):.1f} compiled and timed a second"
+    draws = random_times(rows)
     for effort, (result, answer) in searches.items():
         top, count = best_of(result), len(compiled_times(result))
         if not top:
@@ -283,9 +384,11 @@ def main():
     parser.add_argument("--best", default=str(HERE / "best"))
     parser.add_argument("--throughput", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--told", action="store_true")
+    parser.add_argument("--jobs", type=int, default=0)
     options = parser.parse_args()
     pathlib.Path(options.work).mkdir(parents=True, exist_ok=True)
-    about, ratios, failures = about_device(options), [], 0
+    about, ratios, failures = {"device": "as it was"} if options.told else about_device(options), [], 0
     print(about["device"], flush=True)
     if options.throughput:
         throughput(options)
