@@ -193,7 +193,7 @@ def try_all(case):
     listed = candidates(case)
     paths["list"].write_text(json.dumps([config for _, _, config in listed]))
     done = tilec(case.options, "tune", *case.words(), "--configs", str(paths["list"]), "--journal", str(paths["journal"]), "--results", str(paths["rows"]),
-                 "--budget", str(case.options.seconds), "--run-limit", "3", "--cache-dir", str(work / "code"), *case.jobs(), "--json", fail=False)
+                 "--budget", str(case.options.seconds), "--run-limit", "3", "--compile-limit", "6", "--cache-dir", str(work / "code"), *case.jobs(), "--json", fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
     rows = json.loads(paths["rows"].read_text())

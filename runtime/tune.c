@@ -26,6 +26,7 @@ static const double start_limit = 180;    // seconds until a worker is ready
 static const double last_run_limit = 2;   // seconds that a run may still take once time is up
 static const double told_every = 0.1;
 static const double patience = 20, least_run_limit = 3;
+static const double compile_patience = 4, least_compile_limit = 4;
 
 // ---------------------------------------------------------------------------------------------- rows
 
@@ -60,7 +61,10 @@ void row_count(struct driver *driver, int index)
     driver->open--;
     if (row->result.status == TUNE_OK) {
         driver->ok++;
-        if (driver->best <= 0 || row->result.median < driver->best) driver->best = row->result.median;
+        if (driver->best <= 0 || row->result.median < driver->best) {
+            driver->best = row->result.median;
+            driver->best_compile = row->result.compile_seconds;
+        }
     }
     if (driver->job->journal) journal_done(driver->job->journal, driver->job->rows, index);
 }
@@ -152,12 +156,21 @@ double driver_run_limit(const struct driver *driver)
     return driver->job->search && driver->ok > 0 && usual < limit ? usual : limit;
 }
 
+// Code that compiles for so much longer than the best one's is that much more code: those that came to their end were never
+// the best, and each kept a core from several others.
+double driver_compile_limit(const struct driver *driver)
+{
+    double usual = compile_patience * driver->best_compile, limit = driver->job->compile_limit;
+    if (usual < least_compile_limit) usual = least_compile_limit;
+    return driver->job->search && driver->ok > 0 && usual < limit ? usual : limit;
+}
+
 static void check_limit(struct driver *driver, struct tune_worker *worker)
 {
     const struct tune_job *job = driver->job;
     if (worker->state != WORKER_STARTING && worker->state != WORKER_BUSY) return;
     double now = driver_now(driver), spent = now - worker->since;
-    double limit = worker->state == WORKER_STARTING ? start_limit : worker->role == ROLE_COMPILE ? job->compile_limit : driver_run_limit(driver);
+    double limit = worker->state == WORKER_STARTING ? start_limit : worker->role == ROLE_COMPILE ? driver_compile_limit(driver) : driver_run_limit(driver);
     if (worker->row == RETIMING_ROW) limit = job->run_limit * RETIMED_MOST;
     bool over = job->over ? job->over(job->data, worker->process, spent, limit) : spent >= limit;
     if (!over && driver->over_since > 0 && driver->phase != PHASE_RETIMING) over = now - driver->over_since > last_run_limit;

@@ -22,6 +22,7 @@ struct driver {
     int next;                      // no row before this one is STAGE_NEW
     int done, ok, open;            // rows; open: between new and done
     double best;                   // ms; 0: none
+    double best_compile;           // seconds that it was compiled
     double longest;                // seconds that the longest good row took on the device
     bool timing;                   // where nothing may compile meanwhile: it is the device's turn
     bool closed;                   // no more rows: the search has none, or time is up
@@ -34,6 +35,7 @@ struct driver {
 
 double driver_now(const struct driver *driver);
 double driver_run_limit(const struct driver *driver);     // seconds that a row may take on the device
+double driver_compile_limit(const struct driver *driver); // and in a compiling worker
 struct tune_row *driver_row(struct driver *driver, int row);
 const char *driver_file(struct driver *driver, int row);  // where a row's code lies
 void driver_fail(struct driver *driver, struct status status);

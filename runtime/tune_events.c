@@ -230,7 +230,7 @@ void over_limit(struct driver *driver, struct tune_worker *worker)
     enum worker_state state = worker->state;
     enum worker_role role = worker->role;
     int row = worker->row;
-    double limit = role == ROLE_COMPILE ? driver->job->compile_limit : driver_run_limit(driver);
+    double limit = role == ROLE_COMPILE ? driver_compile_limit(driver) : driver_run_limit(driver);
     if (state == WORKER_BUSY) count_work(driver, worker);
     worker_end(worker);
     if (state == WORKER_STARTING) {

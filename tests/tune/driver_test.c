@@ -142,6 +142,46 @@ static void slow_rows_are_bound(struct unit *unit)
     fixture_reap();
 }
 
+// Limits that workers were held against, but for that of a run, which is the shortest and always the same.
+enum { RUN_LIMIT = 2 };
+static double longest_limit, shortest_limit;
+
+static bool note_limit(void *data, pid_t process, double spent, double limit)
+{
+    (void)data;
+    (void)process;
+    (void)spent;
+    longest_limit = fmax(longest_limit, limit);
+    if (limit > RUN_LIMIT) shortest_limit = fmin(shortest_limit, limit);
+    return false;
+}
+
+// Once a search has a best config, none may compile for so much longer than that one. A list's configs all may. The limit
+// of a worker's start is three minutes.
+static void searches_are_impatient(struct unit *unit)
+{
+    enum { COUNT = 12, HOURS = 100000 };
+    static const struct search_facts facts = {.cpu = true};
+    for (int searches = 0; searches < 2; searches++) {
+        struct fixture fixture;
+        if (CHECK(unit, fixture_begin(&fixture))) {
+            fixture_rows(&fixture, worker, searches ? 0 : COUNT, "", 1);
+            if (searches) fixture.rows = tune_rows_new(fixture.arena, COUNT);
+            if (searches) fixture.job.search = search_new(fixture.arena, fixture.bound.kernel, 1, &facts);
+            fixture.job.compile_limit = HOURS;
+            fixture.job.run_limit = RUN_LIMIT;
+            fixture.job.over = note_limit;
+            longest_limit = 0, shortest_limit = INFINITY;
+            CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
+            CHECK_NUMBER(unit, fixture.rows.count, COUNT);
+            CHECK(unit, longest_limit >= HOURS);
+            CHECK(unit, searches ? shortest_limit < 100 : shortest_limit >= 180);
+        }
+        fixture_end(&fixture);
+        fixture_reap();
+    }
+}
+
 static void no_worker_program(struct unit *unit)
 {
     struct fixture fixture;
@@ -229,6 +269,7 @@ int main(int argc, char **argv)
         {"the budget ends it", budget_ends_it},
         {"an interrupt ends it", interrupt_ends_it},
         {"slow rows are bound", slow_rows_are_bound},
+        {"searches are impatient", searches_are_impatient},
         {"no worker program", no_worker_program},
         {"a worker that never begins", worker_that_never_begins},
         {"a config makes the reference", reference_from_a_config},
