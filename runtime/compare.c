@@ -168,20 +168,28 @@ static double badness(const struct element *element)
 }
 
 // Where rows differ much in length, one long row's sums are far larger than the RMS of all. So what differs by that may
-// still be right by the RMS of its own neighbours along the last axis, where that is larger.
-static void look_again(const struct measure *measure, const struct ir_tensor *reference, int64_t index, const struct compare_options *options,
-                       struct element *element)
+// still be right by the RMS of its own neighbours along the last axis, where that is larger. Where it has few, as a vector's
+// elements have, its own size stands in: that of a long row's sum, unless the row cancels itself out.
+static double size_around(const struct ir_tensor *reference, int64_t index)
 {
-    int64_t width = reference->rank > 1 ? reference->shape[reference->rank - 1] : 0, begin = width ? index / width * width : 0;
-    double squares = 0, size = fabs(tensor_get(reference, index).number);
-    if (measure->errors || width < FEW_ELEMENTS || !isfinite(element->error) || !ir_type_is_float(reference->type)) return;
+    int64_t width = reference->rank > 1 ? reference->shape[reference->rank - 1] : 1, begin = index / width * width;
+    double squares = 0;
+    if (width < FEW_ELEMENTS) return fabs(tensor_get(reference, index).number);
     for (int64_t i = 0; i < width; i++) {
         double value = tensor_get(reference, begin + i).number;
         if (isfinite(value)) squares += value * value;
     }
+    return sqrt(squares / (double)width);
+}
+
+static void look_again(const struct measure *measure, const struct ir_tensor *reference, int64_t index, const struct compare_options *options,
+                       struct element *element)
+{
+    double size = fabs(tensor_get(reference, index).number);
+    if (measure->errors || !isfinite(element->error) || !isfinite(size) || !ir_type_is_float(reference->type)) return;
     double computing = roundoff(ir_type_compute(measure->type)), scale = options->scale > 0 ? options->scale : 1;
     double length = options->reduction_length > 1 ? (double)options->reduction_length : 1;
-    double allowed = measure->relative * size + scale * (16 + 4 * sqrt(length)) * computing * sqrt(squares / (double)width);
+    double allowed = measure->relative * size + scale * (16 + 4 * sqrt(length)) * computing * size_around(reference, index);
     if (allowed > element->tolerance) element->tolerance = allowed;
     if (element->error <= element->tolerance) element->why = NULL;
 }

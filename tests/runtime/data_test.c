@@ -504,6 +504,32 @@ static void errors_of_elements(struct tap *tap)
     free_pair(&pair);
 }
 
+// Sums of 1024 short rows, about 1 in size, and of one row of 2^20 numbers, a thousand times as large: that one may differ
+// by what so long a sum's rounding comes to, as a vector's element and as a row of a matrix, and no other element may.
+static void sums_of_rows_of_all_lengths(struct tap *tap)
+{
+    enum { ROWS = 1024, LONG = 700 };
+    const struct compare_options options = {.reduction_length = 1 << 20};
+    for (int64_t columns = 1; columns <= 64; columns *= 64) {
+        struct pair pair = {make(tap, TYPE_F32, columns > 1 ? 2 : 1, (int64_t[]){ROWS, columns}),
+                            make(tap, TYPE_F32, columns > 1 ? 2 : 1, (int64_t[]){ROWS, columns})};
+        for (int64_t i = 0; i < ROWS * columns; i++) {
+            double sum = (i % 2 ? 1 : -1) * (i / columns == LONG ? 1000 : 1);
+            put(&pair.value, i, sum);
+            put(&pair.reference, i, sum);
+        }
+        int64_t at = LONG * columns;
+        put(&pair.value, at, tensor_get(&pair.reference.view, at).number + 0.06);  // sqrt(2^20) rounding errors of 1000
+        CHECK(tap, compare(&pair, options).ok);
+        put(&pair.value, at, tensor_get(&pair.reference.view, at).number + 0.5);
+        CHECK(tap, !compare(&pair, options).ok);
+        put(&pair.value, at, tensor_get(&pair.reference.view, at).number);
+        put(&pair.value, 5, tensor_get(&pair.reference.view, 5).number + 0.06);
+        CHECK(tap, !compare(&pair, options).ok);
+        free_pair(&pair);
+    }
+}
+
 static void comparisons_in_words(struct tap *tap)
 {
     struct pair pair = {make(tap, TYPE_F32, 2, (int64_t[]){4, 10}), make(tap, TYPE_F32, 2, (int64_t[]){4, 10})};
@@ -634,6 +660,7 @@ static const struct tap_test tests[] = {
     {"integers are exact", integers_are_exact},
     {"what is stored by one side only", poison_in_comparisons},
     {"errors of elements", errors_of_elements},
+    {"sums of rows of all lengths", sums_of_rows_of_all_lengths},
     {"comparisons in words", comparisons_in_words},
     {"numbers as texts", numbers},
     {"numbers read back", numbers_read_back},
