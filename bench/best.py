@@ -193,7 +193,8 @@ def try_all(case):
     listed = candidates(case)
     paths["list"].write_text(json.dumps([config for _, _, config in listed]))
     done = tilec(case.options, "tune", *case.words(), "--configs", str(paths["list"]), "--journal", str(paths["journal"]), "--results", str(paths["rows"]),
-                 "--budget", str(case.options.seconds), "--run-limit", "3", "--compile-limit", "6", "--cache-dir", str(work / "code"), *case.jobs(), "--json", fail=False)
+                 "--budget", str(case.options.seconds), "--run-limit", "3", "--compile-limit", "6", "--cache-dir", str(work / "code"), *case.jobs(),
+                 "--json", fail=False)
     if done.returncode not in (0, 4):
         sys.exit(f"{case.name}: {done.stderr}")
     rows = json.loads(paths["rows"].read_text())
@@ -275,7 +276,8 @@ def about_list(rows, best):
     parts = [f"{sum(row['kind'] == kind for row in tried)} of {sum(row['kind'] == kind for row in rows)} {kind}" for kind in ("random", "product")]
     unlikely = [row for row in tried if not row["likely"]]
     fastest = best_of(unlikely)
-    return f"{', '.join(parts)}; of {len(unlikely)} unlikely ones the fastest takes {fastest['median_ms'] / best if fastest else math.inf:.2f} times that"
+    ratio = fastest["median_ms"] / best if fastest else math.inf
+    return f"{', '.join(parts)}; of {len(unlikely)} unlikely ones the fastest takes {ratio:.2f} times that"
 
 
 def random_times(rows):

@@ -66,4 +66,35 @@ double search_predict(const struct search_model *model, const struct config *con
 // How unpromising a config looks before anything is known: 0 is best.
 double search_prior(const struct config *config, const struct search_facts *facts);
 
+// ---------------------------------------------------------------------------------------------- a search (search.c)
+
+struct search {
+    struct arena *arena;
+    const struct ir_kernel *kernel;
+    struct search_facts facts;
+    struct config_space *space;
+    struct search_model model;
+    double standard_cost;  // of the default config, by reckoning
+    uint64_t state;
+    // Texts of what was proposed, or was there: an open hash table.
+    const char **seen;
+    int seen_count, seen_size, rows_seen;
+    int64_t whole;      // of a small space: how many there are; else 0
+    int64_t place;      // how many of them were gone through
+    int strategies;     // how many combinations of strategy and size of piece were
+    int flavours;       // how many choices of single knobs were
+    int neighbours;     // of the default config
+};
+
+// ---------------------------------------------------------------------------------------------- new configs of old ones (search_moves.c)
+
+int search_draw_below(struct search *search, int count);  // 0 … count - 1, by chance
+// A config with knobs set to choices of the space; NULL if that is no config. `choices` by knob, -1: as it is. What doesn't
+// go with the strategy that comes out is left out, if `settle` says so.
+struct config *search_with_choices(struct search *search, struct arena *arena, const struct config *config, const int *choices,
+                                   bool settle);
+struct config *search_move(struct search *search, struct arena *arena, const struct config *config);  // one to three knobs; NULL: none
+// Axes of one parent or the other, the rest of the first.
+struct config *search_cross(struct search *search, struct arena *arena, const struct config *a, const struct config *b);
+
 #endif
