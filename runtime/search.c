@@ -15,6 +15,8 @@
 
 enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_NEIGHBOURS = 6, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, LIST_LIMIT = 1 << 15 };
 
+static const double compile_charge = 0.1;
+
 // ---------------------------------------------------------------------------------------------- what was seen
 
 static uint64_t hash_text(const char *text)
@@ -83,6 +85,16 @@ static double score_of(struct search *search, const struct config *config)
     return search->model.cost ? search_cost(search->model.cost, config, 0) : search_prior(config, &search->facts);
 }
 
+// What a config is charged for keeping a core from compiling others, as log2 of a time: one that takes several times as long
+// as the best one did has to be so much better.
+static double charge(const struct search *search, const struct config *config, double best_seconds)
+{
+    double seconds = search_compile_seconds(&search->model, config);
+    if (seconds <= best_seconds || best_seconds <= 0) return 0;
+    double ratio = log2(seconds / best_seconds);
+    return ratio > 2 ? compile_charge * ratio + ratio - 2 : compile_charge * ratio;
+}
+
 // The likeliest of a pool of new configs; NULL if none could be found. Now and then the first that isn't hopeless.
 static struct config *pick(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
@@ -96,7 +108,7 @@ static struct config *pick(struct search *search, struct arena *arena, const str
         struct config *config = breed(search, arena, rows, elites, count);
         if (!config || !config_check(arena, search->kernel, config).ok || !is_new(search, arena, config)) continue;
         found++;
-        double score = score_of(search, config);
+        double score = score_of(search, config) + (count ? charge(search, config, rows->items[elites[0]].result.compile_seconds) : 0);
         if (score < best.score) best = (struct candidate){config, score};
         if (blind && score < hopeless) return config;
     }

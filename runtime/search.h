@@ -31,6 +31,7 @@ struct search_cost {
     double products;       // of all dots
     int cut;               // the jagged axis that pieces are of; -1: none
     int shared;            // the axis that the blocks of a cluster share, by name; -1: none
+    bool keeps_tiles;      // a jagged loop reduces a tile that another reduction has read: all of it is in registers
     const char *names[IR_MAX_AXES];  // of configs' axes
     struct cost_axis axes[IR_MAX_AXES];
     struct cost_access accesses[COST_ACCESSES];
@@ -40,6 +41,8 @@ struct search_cost *search_cost_new(struct arena *arena, const struct ir_kernel 
 // log2 of milliseconds. `registers` of a thread; 0: guessed.
 double search_cost(const struct search_cost *cost, const struct config *config, double registers);
 double search_cost_registers(const struct search_cost *cost, const struct config *config);  // the guess
+// How much code it is, about: points of a thread's tiles, unrolled, and what is worked out for its rows.
+double search_cost_points(const struct search_cost *cost, const struct config *config);
 // Notes in each row what it would take by reckoning; nothing if that isn't known.
 void search_reckon(struct arena *arena, const struct ir_kernel *kernel, const struct search_facts *facts, struct tune_rows *rows);
 
@@ -60,9 +63,12 @@ struct search_model {
     int size;                 // of features
     double *points, *matrix, *weights;  // by row
     double mean, spread;      // of the logarithms
+    bool compiles_known;      // log2 of seconds to compile: compile_base + compile_slope log2(points), as far as rows tell
+    double compile_base, compile_slope;
 };
 void search_learn(struct arena *arena, const struct tune_rows *rows, struct search_model *model);
 double search_predict(const struct search_model *model, const struct config *config);
+double search_compile_seconds(const struct search_model *model, const struct config *config);  // 0: not known
 // How unpromising a config looks before anything is known: 0 is best.
 double search_prior(const struct config *config, const struct search_facts *facts);
 

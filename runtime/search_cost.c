@@ -22,8 +22,9 @@ static const double step_ms = 0.7e-3;                      // of a tile whose lo
 static const double launch_ms = 3e-3;
 static const double hidden = 0.5;  // of the waiting in a block while others are at work
 static const double block_ms = 0.5e-3, piece_ms = 5e-3;  // to begin a block; to find a piece's rows too
-static const double element_registers = 1.5, elements_most = 128, row_registers = 6;
+static const double element_registers = 1.5, elements_most = 128, kept_most = 512, row_registers = 6;
 static const double spill_weight = 1;
+static const double row_points = 4;  // what is worked out for a row is as much code as that many points
 static const double l2_bytes = 20e6;  // that a second reading finds, beside what is written meanwhile
 static const double access_instructions = 8;  // a load, its address, its bounds, and what is done with it
 
@@ -143,6 +144,14 @@ static void add_access(const struct ir_kernel *kernel, const struct ir_op *op, a
             access->share = 0.5;  // some of it is in the L2 by now
 }
 
+// Whether a reduction in a loop's body comes after another one: of the tile that both read, then.
+static bool reduces_again(const struct ir_region *region) {
+    int count = 0;
+    for (const struct ir_op *op = region->first; op; op = op->next)
+        count += op->code == OP_REDUCE;
+    return count > 1;
+}
+
 static void look_at_region(const struct ir_kernel *kernel, const struct ir_region *region, axes_t around,
                            struct search_cost *cost) {
     for (const struct ir_op *op = region->first; op; op = op->next) {
@@ -150,6 +159,8 @@ static void look_at_region(const struct ir_kernel *kernel, const struct ir_regio
             add_access(kernel, op, around, cost);
         if (op->code == OP_DOT)
             cost->products += points_on(cost, op->operands[0]->axes | op->operands[1]->axes | op->over);
+        if (op->code == OP_FOR && kernel->axes[op->axis].kind == AXIS_JAGGED && reduces_again(op->regions[0]))
+            cost->keeps_tiles = true;
         axes_t inside = op->code == OP_FOR ? around | AXIS_BIT(op->axis) : around;
         for (int i = 0; i < op->region_count; i++)
             look_at_region(kernel, op->regions[i], inside, cost);
@@ -328,8 +339,9 @@ static double guess_registers(const struct costing *costing) {
     double unroll = 1;
     for (int i = 0; i < costing->config->axis_count; i++)
         unroll *= costing->config->axes[i].unroll;
-    // What is only added up needn't all be there at once.
-    return 24 + fmin(element_registers * costing->elements * unroll, elements_most) + row_registers * rows_of(costing);
+    // What is only added up needn't all be there at once; what a second reduction reads again does.
+    double most = costing->cost->keeps_tiles ? kept_most : elements_most;
+    return 24 + fmin(element_registers * costing->elements * unroll, most) + row_registers * rows_of(costing);
 }
 
 static void count_elements(struct costing *costing) {
@@ -339,6 +351,16 @@ static void count_elements(struct costing *costing) {
         if (elements > costing->elements)
             costing->elements = elements;
     }
+}
+
+double search_cost_points(const struct search_cost *cost, const struct config *config) {
+    const struct costing costing = {.cost = cost, .config = config};
+    double points = 0, unroll = 1;
+    for (int i = 0; i < config->axis_count; i++)
+        unroll *= config->axes[i].unroll;
+    for (int i = 0; i < cost->access_count; i++)
+        points += unroll * elements_of(&costing, &cost->accesses[i]) + row_points * rows_of(&costing);
+    return points;
 }
 
 double search_cost_registers(const struct search_cost *cost, const struct config *config) {

@@ -135,6 +135,36 @@ static void learn_registers(const struct tune_rows *rows, struct search_cost *co
         cost->register_scale = shares[count / 2];
 }
 
+static bool was_compiled(const struct tune_result *result) {
+    return result->compile_seconds > 0 &&
+           (result->status == TUNE_OK || result->status == TUNE_SKIPPED_COMPILE_TIMEOUT);
+}
+
+// A line through the logarithms of code and of the time that it took, by least squares: it grows at least like the root
+// and at most like the square.
+static void learn_compiling(const struct tune_rows *rows, struct search_model *model) {
+    double count = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (int i = 0; i < rows->count; i++) {
+        if (!was_compiled(&rows->items[i].result))
+            continue;
+        double points = log2(search_cost_points(model->cost, rows->items[i].config) + 1);
+        double seconds = log2(rows->items[i].result.compile_seconds);
+        count++, x += points, y += seconds, xx += points * points, xy += points * seconds;
+    }
+    model->compiles_known = count >= LEAST_ROWS;
+    if (!model->compiles_known)
+        return;
+    double across = xx - x * x / count, slope = across > 0 ? (xy - x * y / count) / across : 1;
+    model->compile_slope = fmin(fmax(slope, 0.5), 2);
+    model->compile_base = (y - model->compile_slope * x) / count;
+}
+
+double search_compile_seconds(const struct search_model *model, const struct config *config) {
+    if (!model->compiles_known)
+        return 0;
+    return exp2(model->compile_base + model->compile_slope * log2(search_cost_points(model->cost, config) + 1));
+}
+
 // ---------------------------------------------------------------------------------------------- the process
 
 static double likeness(const double *a, const double *b, int size) {
@@ -218,7 +248,7 @@ void search_learn(struct arena *arena, const struct tune_rows *rows, struct sear
         model->weights = ARENA_ARRAY(arena, double, MODEL_ROWS_MOST);
     }
     if (model->cost)
-        learn_registers(rows, model->cost);
+        learn_registers(rows, model->cost), learn_compiling(rows, model);
     fit(rows, choices, choose_rows(rows, ok, choices), model);
     model->known = ok;
     free(choices);

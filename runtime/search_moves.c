@@ -2,6 +2,7 @@
 // Configs made of others. In: configs of a kernel, its space. Out: one with knobs moved, set or taken from two parents; it
 // may be none of the kernel's.
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,16 @@ static void scale(int *value, bool up)
     *value = up ? 2 * *value : *value > 1 ? *value / 2 : 1;
 }
 
+// Whether the space has vectors along an axis: elsewhere they are but more code.
+static bool has_vectors(const struct search *search, const struct config_axis *axis)
+{
+    char path[256];
+    snprintf(path, sizeof path, "axes.%s.vector", axis->name);
+    for (int i = 0; i < search->space->knob_count; i++)
+        if (strcmp(search->space->knobs[i].path, path) == 0) return search->space->knobs[i].choice_count > 1;
+    return false;
+}
+
 // A factor of the axis grows or shrinks; the block either follows or is kept, so that registers make up for it.
 static void move_axis(struct search *search, struct config *config)
 {
@@ -43,6 +54,7 @@ static void move_axis(struct search *search, struct config *config)
         scale(&axis->unroll, up);
         return;
     }
+    if (which == 0 && up && !has_vectors(search, axis)) which = 3;
     if (which < 3) {
         int before = *factors[which];
         scale(factors[which], up);

@@ -240,6 +240,7 @@ void over_limit(struct driver *driver, struct tune_worker *worker)
     } else if (driver->over_since > 0) {
         row_done(driver, row, TUNE_SKIPPED_BUDGET, 0, "the budget was used up while it ran");
     } else {
+        if (role == ROLE_COMPILE && driver_row(driver, row)) driver_row(driver, row)->result.compile_seconds = limit;
         row_done(driver, row, role == ROLE_COMPILE ? TUNE_SKIPPED_COMPILE_TIMEOUT : TUNE_FAILED_TIMEOUT, 0, "%s took longer than %d s",
                  role == ROLE_COMPILE ? "compiling" : "running", (int)limit);
     }

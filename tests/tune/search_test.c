@@ -160,6 +160,72 @@ static void reckoned_costs(struct unit *unit)
     fixture_end(&skewed);
 }
 
+// Each tile's greatest number, and the sum of what is below it: the tile is read twice.
+static const char below[] =
+    "kernel below(x: f32[nnz], offsets: i64[B + 1]) -> out: f32[B] {\n"
+    "    for tb in tile(B) {\n"
+    "        let start = offsets[tb];\n"
+    "        let length = offsets[tb + 1] - start;\n"
+    "        var total: f32[tb] = 0;\n"
+    "        for tk in jagged_tile(length) {\n"
+    "            let v = x[start + tk];\n"
+    "            let top = max[tk](v);\n"
+    "            total += sum[tk](top - v);\n"
+    "        }\n"
+    "        out[tb] = total;\n"
+    "    }\n"
+    "}\n";
+
+// Hundreds of points a thread that are only added up take no more registers than some; those that are read again do.
+static void tiles_that_are_kept(struct unit *unit)
+{
+    static const char large[] = "{\"format\": 1, \"axes\": {\"tb\": {\"block\": 1, \"lanes\": 1, \"warps\": 1}, "
+                                "\"tk\": {\"block\": 8192, \"lanes\": 32, \"warps\": 1}}}";
+    double registers[2];
+    for (int keeps = 0; keeps < 2; keeps++) {
+        struct fixture fixture;
+        struct config *config = NULL;
+        registers[keeps] = NAN;
+        if (CHECK(unit, fixture_begin_with(&fixture, keeps ? below : sums, "B=400", "offsets=offsets(uniform(500, 600))"))) {
+            const struct search_facts known = facts_of(&fixture);
+            const struct search_cost *cost = search_cost_new(fixture.arena, fixture.bound.kernel, &known);
+            if (CHECK(unit, cost && config_parse(fixture.arena, fixture.bound.kernel, large, strlen(large), &config).ok))
+                registers[keeps] = search_cost_registers(cost, config);
+        }
+        fixture_end(&fixture);
+    }
+    CHECK(unit, registers[0] < 255 && registers[1] > 255);
+}
+
+// What rows took to compile tells what others will, within a factor.
+static void compiles_that_are_foreseen(struct unit *unit)
+{
+    enum { COUNT = 40, OTHERS = 100 };
+    struct fixture fixture;
+    uint64_t seed = 1;
+    if (CHECK(unit, fixture_begin_with(&fixture, sums, "B=400", "offsets=offsets(uniform(500, 600))"))) {
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        const struct search_facts known = facts_of(&fixture);
+        struct search_model model = {.cost = search_cost_new(fixture.arena, kernel, &known)};
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT);
+        const struct config *standard = config_default(fixture.arena, kernel);
+        CHECK(unit, search_compile_seconds(&model, standard) == 0);  // nothing is known yet
+        for (int i = 0; i < COUNT; i++) {
+            struct config *config = config_random(fixture.arena, kernel, &seed);
+            set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), 1 + i % 7);
+            rows.items[i].result.compile_seconds = 0.05 * pow(search_cost_points(model.cost, config) + 1, 1.2);
+            if (i % 8 == 0) rows.items[i].result.status = TUNE_SKIPPED_COMPILE_TIMEOUT;
+        }
+        search_learn(fixture.arena, &rows, &model);
+        for (int i = 0; i < OTHERS; i++) {
+            const struct config *config = config_random(fixture.arena, kernel, &seed);
+            double truth = 0.05 * pow(search_cost_points(model.cost, config) + 1, 1.2);
+            CHECK(unit, fabs(log2(search_compile_seconds(&model, config) / truth)) < 0.01);
+        }
+    }
+    fixture_end(&fixture);
+}
+
 // Without data there is nothing to reckon with, and on a CPU another thing counts.
 static void nothing_to_reckon(struct unit *unit)
 {
@@ -290,6 +356,8 @@ int main(void)
         {"proposals", proposals},
         {"a small space, whole", small_space},
         {"reckoned costs", reckoned_costs},
+        {"tiles that are kept", tiles_that_are_kept},
+        {"compiles that are foreseen", compiles_that_are_foreseen},
         {"nothing to reckon with", nothing_to_reckon},
         {"reckoned order", reckoned_order},
         {"other strategies", other_strategies},
