@@ -142,40 +142,35 @@ static void slow_rows_are_bound(struct unit *unit)
     fixture_reap();
 }
 
-// Limits that workers were held against, but for that of a run, which is the shortest and always the same.
-enum { RUN_LIMIT = 2 };
-static double longest_limit, shortest_limit;
+// The limit that a hanging worker was held against.
+static double hung_limit;
 
 static bool note_limit(void *data, pid_t process, double spent, double limit)
 {
-    (void)data;
-    (void)process;
-    (void)spent;
-    longest_limit = fmax(longest_limit, limit);
-    if (limit > RUN_LIMIT) shortest_limit = fmin(shortest_limit, limit);
-    return false;
+    bool hangs = fixture_over(data, process, spent, limit);
+    if (hangs) hung_limit = limit;
+    return hangs;
 }
 
-// Once a search has a best config, none may compile for so much longer than that one. A list's configs all may. The limit
-// of a worker's start is three minutes.
+// Once a search has a best config, none may compile for so much longer than that one. A list's configs all may.
 static void searches_are_impatient(struct unit *unit)
 {
-    enum { COUNT = 12, HOURS = 100000 };
+    enum { COUNT = 12, HUNG = 5, HOURS = 100000 };
     static const struct search_facts facts = {.cpu = true};
     for (int searches = 0; searches < 2; searches++) {
         struct fixture fixture;
         if (CHECK(unit, fixture_begin(&fixture))) {
-            fixture_rows(&fixture, worker, searches ? 0 : COUNT, "", 1);
+            fixture_rows(&fixture, worker, searches ? 0 : COUNT, ".....h", 1);
             if (searches) fixture.rows = tune_rows_new(fixture.arena, COUNT);
             if (searches) fixture.job.search = search_new(fixture.arena, fixture.bound.kernel, 1, &facts);
             fixture.job.compile_limit = HOURS;
-            fixture.job.run_limit = RUN_LIMIT;
             fixture.job.over = note_limit;
-            longest_limit = 0, shortest_limit = INFINITY;
+            hung_limit = 0;
             CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
             CHECK_NUMBER(unit, fixture.rows.count, COUNT);
-            CHECK(unit, longest_limit >= HOURS);
-            CHECK(unit, searches ? shortest_limit < 100 : shortest_limit >= 180);
+            CHECK_NUMBER(unit, fixture.rows.items[HUNG].result.status, TUNE_SKIPPED_COMPILE_TIMEOUT);
+            CHECK(unit, searches ? hung_limit > 0 && hung_limit < HOURS / 100 : hung_limit == HOURS);
+            CHECK(unit, fixture.rows.items[HUNG].result.compile_seconds == hung_limit);
         }
         fixture_end(&fixture);
         fixture_reap();
