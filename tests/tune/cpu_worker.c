@@ -2,6 +2,7 @@
 // The real worker for the CPU, but for the rows that TILEC_TEST_FAULTS names: their code is replaced by code that does
 // what no config should. It is compiled, loaded and run like any other. The kernel has an input x and an output of n
 // floats.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,5 +68,6 @@ int main(void) {
     struct tune_target target = tune_target_cpu;
     const struct tune_target *const targets[] = {&target};
     target.build = build;
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process in its own way
     return worker_main(1, targets);
 }
