@@ -194,6 +194,7 @@ static struct status search(tilec_tune *tune, const tilec_program *program, cons
     if (status.ok) status = tune_prepare(tune->arena, request, &tune->bound, &tune->prepared);
     if (!status.ok) return status;
     tune->prepare_seconds = seconds_now() - begin;
+    if (tune->cuda) tune->prepared.work.properties = cuda_properties_of(tune->arena, tune->ordinal);
     fill_job(tune, program, compilers);
     status = tune_run(tune->arena, &tune->job);
     tune->done = true;

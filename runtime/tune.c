@@ -299,7 +299,8 @@ static void prepare(struct driver *driver)
     driver->device = (struct tune_worker){.role = ROLE_DEVICE, .socket = -1, .row = -1};
     for (int i = 0; i < driver->compiler_count; i++) driver->compilers[i] = (struct tune_worker){.role = ROLE_COMPILE, .socket = -1, .row = -1};
     driver->phase = job->reference ? PHASE_REFERENCE : PHASE_ROWS;
-    if (job->compile_only) tune_work_print(&driver->compiler_setup, job->source, job->target, job->ordinal, "compile", job->work);
+    // Where the device's limits are known, compiling begins while its worker still puts the tensors there.
+    if (job->compile_only || *job->work->properties) tune_work_print(&driver->compiler_setup, job->source, job->target, job->ordinal, "compile", job->work);
     driver->reference = (struct tune_row){.config = job->reference, .stage = STAGE_NEW};
     if (job->reference) driver->reference.text = tune_config_text(driver->arena, job->work->kernel, job->reference);
     for (int i = 0; i < job->rows->count; i++) {

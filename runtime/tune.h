@@ -101,7 +101,7 @@ struct tune_work {
     struct tune_tensor *tensors;  // by parameter
     int64_t file_bytes;
     double least_bytes;           // that the kernel must read and write; for impossible times
-    const char *properties;       // of the device, as its worker says them; "" at first
+    const char *properties;       // of the device, as its worker says them; "": not known before that
 };
 // The driver's side: the setup as text. `source` is the program's main file; others are read where they lie.
 void tune_work_print(struct text *out, const struct source *source, const char *target, int ordinal, const char *role, const struct tune_work *work);
@@ -168,6 +168,7 @@ struct tune_device {
 extern const struct tune_target tune_target_cpu, tune_target_cuda;
 // What the compiling workers of tune_target_cuda want to know of an architecture without a device.
 const char *cuda_properties_for(struct arena *arena, int sm);
+const char *cuda_properties_of(struct arena *arena, int ordinal);  // of a device, without a context; "": it can't be seen
 
 // The main function of a worker program, whose socket is descriptor 3 and whose file of tensors, if it has one, 4.
 enum { WORKER_SOCKET = 3, WORKER_FILE = 4 };

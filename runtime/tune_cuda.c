@@ -68,6 +68,18 @@ const char *cuda_properties_for(struct arena *arena, int sm)
     return copy;
 }
 
+const char *cuda_properties_of(struct arena *arena, int ordinal)
+{
+    struct text text = {0};
+    struct cuda_device *seen = NULL;
+    if (!cuda_device_look(arena, ordinal, &seen).ok) return "";
+    print_properties(&text, &seen->properties);
+    cuda_device_close(seen);
+    const char *copy = arena_copy(arena, text.data, text.length);
+    text_free(&text);
+    return copy;
+}
+
 static struct status start(struct arena *arena, const struct tune_work *work, void **state)
 {
     struct compiling *compiling = ARENA_NEW(arena, struct compiling);
@@ -202,6 +214,12 @@ static struct status measure_copy(struct tune_device *tuned, struct cuda_state *
     return status;
 }
 
+static bool is_compared_here(const struct tune_work *work, int param)
+{
+    return tensor_elements(&work->tensors[param].view) > COMPARED_ON_HOST;
+}
+
+// What compares is compiled here, while others compile the first config.
 static struct status open_cuda(struct tune_device *tuned)
 {
     struct text properties = {0};
@@ -213,6 +231,9 @@ static struct status open_cuda(struct tune_device *tuned)
     if (status.ok) status = cuda_buffer_new(tuned->arena, state->device, "flushing the cache", FLUSH_BYTES, &state->flush);
     if (status.ok) status = make_events(tuned, state);
     if (status.ok) status = measure_copy(tuned, state);
+    for (int i = 0; i < tuned->work->kernel->param_count; i++)
+        if (status.ok && tuned->work->tensors[i].reference_at >= 0 && is_compared_here(tuned->work, i))
+            cuda_comparer_begin(tuned->arena, state->device, tuned->work, &state->comparer);
     print_properties(&properties, &state->device->properties);
     tuned->properties = arena_copy(tuned->arena, properties.data, properties.length);
     text_free(&properties);
@@ -274,7 +295,7 @@ static bool agrees(struct tune_device *tuned, struct arena *arena, int param)
 {
     struct cuda_state *state = tuned->state;
     (void)arena;
-    if (tensor_elements(&tuned->work->tensors[param].view) <= COMPARED_ON_HOST) return false;
+    if (!is_compared_here(tuned->work, param)) return false;
     return cuda_compare(tuned->arena, state->device, tuned->work, &state->comparer, param, &state->tensors.views[param]);
 }
 

@@ -14,6 +14,8 @@ struct cuda_comparer {
     struct cuda_buffer *errors;     // of their elements, likewise
     bool broken;                    // the host compares
 };
+// Makes it ready; the first comparison does too.
+void cuda_comparer_begin(struct arena *arena, struct cuda_device *device, const struct tune_work *work, struct cuda_comparer *comparer);
 // Whether an output on the device agrees with its reference by the rules of compare_tensors. False also where that can't be
 // told here: then the host looks.
 bool cuda_compare(struct arena *arena, struct cuda_device *device, const struct tune_work *work, struct cuda_comparer *comparer, int param,

@@ -73,6 +73,11 @@ static bool load(struct arena *arena, struct cuda_device *device, const struct t
            cuda_buffer_new(arena, device, "comparing", sizeof(unsigned), &comparer->wrong).ok;
 }
 
+void cuda_comparer_begin(struct arena *arena, struct cuda_device *device, const struct tune_work *work, struct cuda_comparer *comparer)
+{
+    comparer->broken = comparer->broken || !load(arena, device, work, comparer);
+}
+
 // What isn't there stays so: its address is 0.
 static bool upload(struct arena *arena, struct cuda_device *device, const void *data, size_t bytes, struct cuda_buffer *buffer)
 {

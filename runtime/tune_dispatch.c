@@ -144,10 +144,9 @@ static void take_turns(struct driver *driver)
 static void dispatch_device(struct driver *driver)
 {
     struct tune_worker *device = &driver->device;
-    bool setup_known = driver->compiler_setup.data != NULL;
     int row = next_built(driver);
     if (driver->job->compile_only) return;
-    bool wanted = !setup_known || row != -1 || driver->phase == PHASE_RETIMING;
+    bool wanted = !driver->device_begun || row != -1 || driver->phase == PHASE_RETIMING;
     if (device->state == WORKER_NONE && wanted) return start(driver, device);
     if (device->state != WORKER_IDLE || (driver->job->alone && !driver->timing && driver->phase == PHASE_ROWS)) return;
     if (driver->phase == PHASE_RETIMING) give_retiming(driver);

@@ -24,6 +24,7 @@ struct driver {
     double best;                   // ms; 0: none
     double best_compile;           // seconds that it was compiled
     double longest;                // seconds that the longest good row took on the device
+    bool device_begun;             // its worker has been ready once
     bool timing;                   // where nothing may compile meanwhile: it is the device's turn
     bool closed;                   // no more rows: the search has none, or time is up
     double over_since;             // when time was up; 0: it isn't

@@ -46,6 +46,7 @@ void reference_failed(struct driver *driver, const char *reason)
 static void device_ready(struct driver *driver, const struct wire *message)
 {
     struct tune_work *work = driver->job->work;
+    driver->device_begun = true;
     if (driver->compiler_setup.data) return;
     work->properties = copy_text(driver, wire_text(message, "properties"));
     tune_work_print(&driver->compiler_setup, driver->job->source, driver->job->target, driver->job->ordinal, "compile", work);
