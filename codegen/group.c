@@ -256,6 +256,10 @@ static void choose_form(struct emitter *emitter, const struct group *group, stru
         form->name = sums_in_place(emitter, op) ? emitter->forms[op->operands[2]->id].name : name_for(emitter, value);
         return;
     }
+    if (is_fresh_start(emitter, op)) {
+        form->kind = FORM_INLINE;
+        return;
+    }
     struct dims dims = dims_of(emitter, value->axes);
     bool full = same_dims(&dims, &group->dims);
     if (op->code == OP_REDUCE || op->code == OP_SCAN || outside) {

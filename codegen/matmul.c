@@ -142,13 +142,30 @@ bool sums_in_place(const struct emitter *emitter, const struct ir_op *op) {
     return emitter->uses[start->id] == 1 && home == op->parent && emitter->forms[start->id].kind == FORM_VARIABLE;
 }
 
-static void start_sum(struct emitter *emitter, const struct ir_op *op) {
+static bool is_zero(const struct ir_value *value) {
+    const struct ir_op *def = value->region ? NULL : value->def;
+    while (def && (def->code == OP_CAST || def->code == OP_BROADCAST))
+        def = def->operands[0]->region ? NULL : def->operands[0]->def;
+    return def && def->code == OP_CONST && def->number == 0 && def->integer == 0;
+}
+
+bool is_fresh_start(const struct emitter *emitter, const struct ir_op *op) {
+    const struct ir_value *value = op->results[0];
+    const struct users *users = &emitter->users[value->id];
+    return has_groups(emitter) && op->code == OP_BROADCAST && users->count == 1 && users->ops[0]->code == OP_MMA &&
+           users->ops[0]->operands[2] == value && is_zero(value);
+}
+
+// `fresh`: what the sum starts from is 0, which a group's first instruction can take for granted.
+static void start_sum(struct emitter *emitter, const struct ir_op *op, bool fresh) {
     const struct ir_value *sum = op->results[0];
     const char *name = emitter->forms[sum->id].name;
     if (sums_in_place(emitter, op))
         return;
     struct dims dims = dims_of(emitter, sum->axes);
     declare(emitter, sum, name, false);
+    if (fresh)
+        return;
     open_loops(emitter, &dims, 0, dims.count);
     line(emitter, "%s = %s;", subscript_text(emitter, name, &dims), value_text(emitter, op->operands[2], 1));
     close_loops(emitter, dims.count);
@@ -160,7 +177,8 @@ void write_mma(struct emitter *emitter, const struct ir_op *op) {
                         .columns = only_axis(op->operands[1]->axes & ~op->over),
                         .summed = only_axis(op->over)};
     const struct ir_axis *axes = emitter->kernel->axes;
-    start_sum(emitter, op);
+    f.fresh = !op->operands[2]->region && is_fresh_start(emitter, op->operands[2]->def);
+    start_sum(emitter, op, f.fresh);
     f.depth = unique_name(emitter, print(emitter, "%s_k", axes[f.summed].name));
     f.row = unique_name(emitter, print(emitter, "%s_m", axes[f.rows].name));
     f.column = unique_name(emitter, print(emitter, "%s_n", axes[f.columns].name));

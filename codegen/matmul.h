@@ -16,6 +16,7 @@ struct factors {  // of one mma
     const struct ir_op *op;
     int rows, columns, summed;  // axes
     const char *row, *column, *depth;  // loop variables: pairs of row registers, column registers, steps of 16
+    bool fresh;                        // by groups: the sum starts from 0, and its registers hold nothing yet
 };
 
 // Products are made by groups of four warps (wgmma.c). Their tiles are in panels of 64 elements, which are 128 bytes wide.
@@ -31,6 +32,8 @@ void write_tiles(struct emitter *emitter, struct ir_op *const *loads, int count)
 struct ring *start_ring(struct emitter *emitter, const struct ir_op *loop, const char *lo, const char *hi);
 // At the start of the loop's body, whose tile begins at `base`.
 void turn_ring(struct ring *ring, const char *base);
+// Zeros that a group's product starts from: they are nowhere, its first instruction takes them for granted.
+bool is_fresh_start(const struct emitter *emitter, const struct ir_op *op);
 bool sums_in_place(const struct emitter *emitter, const struct ir_op *op);
 void write_mma(struct emitter *emitter, const struct ir_op *op);
 

@@ -64,6 +64,8 @@ static const struct {
      "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
     {"tile_group_sent",
      "void tile_group_sent() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n}\n"},
+    {"tile_group_done",
+     "void tile_group_done() {\n    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
     {"tile_hold", "void tile_hold(float *c) {\n    asm volatile(\"\" : \"+f\"(*c) :: \"memory\");\n}\n"},
     {"tile_panels",
      "unsigned long long tile_panels(const unsigned at, const int panel) {\n"
@@ -111,13 +113,16 @@ static const struct {
 
 // wgmma of 64 rows, `columns` columns and a depth of 16. The sum's elements, by column eights: two of a row, and two of the
 // row eight below; `h` and `j` are the distances to that and to the next eight. Rows are in registers, or in a tile.
+// fresh: with `more` 0 the elements are what the product is, without it they grow by it.
 static const char *group_text(struct emitter *emitter, const char *name, const char *type, int columns, bool registers,
                               bool transposed) {
     struct text text = {0};
     int count = columns / 2, a = count, b = a + (registers ? 4 : 1);
-    text_printf(&text, "void %s(float *c, const int h, const int j, const unsigned %s, const unsigned b, const int panel) {\n",
-                name, registers ? "*a" : "a");
-    text_printf(&text, "    asm volatile(\"{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {", columns, type, type);
+    bool fresh = strstr(name, "fresh") != NULL;
+    text_printf(&text, "void %s(float *c, const int h, const int j, const unsigned %s, const unsigned b, const int panel%s) {\n",
+                name, registers ? "*a" : "a", fresh ? ", const int more" : "");
+    text_printf(&text, "    asm volatile(\"{ .reg .pred p; setp.%s, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {",
+                fresh ? print(emitter, "ne.b32 p, %%%d", b + 1) : "eq.u32 p, 0", columns, type, type);
     for (int i = 0; i < count; i++)
         text_printf(&text, "%s%%%d", i == 0 ? "" : i % 16 ? ", " : ",\"\n                 \" ", i);
     if (registers)
@@ -129,7 +134,7 @@ static const char *group_text(struct emitter *emitter, const char *name, const c
                     i ? " " : ":", i, i, i, i, i + 1 < columns / 8 ? "," : "");
     text_add(&text, registers ? "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
                               : "                 : \"l\"(tile_panels(a, 16)), ");
-    text_add(&text, "\"l\"(tile_panels(b, panel)) : \"memory\");\n}\n");
+    text_printf(&text, "\"l\"(tile_panels(b, panel))%s : \"memory\");\n}\n", fresh ? ", \"r\"(more)" : "");
     const char *copy = arena_copy(emitter->arena, text.data, text.length);
     text_free(&text);
     return copy;

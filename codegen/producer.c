@@ -355,7 +355,7 @@ void begin_under_way(struct emitter *emitter, const struct ir_op *loop) {
 void end_under_way(struct emitter *emitter, const struct ir_op *loop) {
     if (!emitter->under_way || !is_loop(emitter, loop) || !last_of_two(emitter, loop))
         return;
-    line(emitter, "%s();", helper(emitter, "tile_group_end"));
+    line(emitter, "%s();", helper(emitter, "tile_group_done"));
     hold(emitter, last_of_two(emitter, loop)->results[0]);
     free_place(emitter);
     emitter->under_way = NULL;

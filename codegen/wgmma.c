@@ -49,12 +49,14 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
     const char *columns = tile_text(emitter, staged);
     columns = transposed ? print(emitter, "%s + %s * %d", columns, f->depth, 16 * PANEL_ROW)
                          : along_depth(emitter, f, &tile, columns);
-    const char *name = print(emitter, "tile_group_%s_%d_%s%s", ir_type_name(staged->type), layout_of(emitter, f->columns)->block,
-                             rows ? "registers" : "tile", transposed ? "_transposed" : "");
+    const char *name = print(emitter, "tile_group_%s_%d_%s%s%s", ir_type_name(staged->type),
+                             layout_of(emitter, f->columns)->block, rows ? "registers" : "tile",
+                             transposed ? "_transposed" : "", f->fresh ? "_fresh" : "");
     const char *first = element_text(emitter, sum, f->rows, print(emitter, "2 * %s", f->row), f->columns, "0", "0");
     const char *a = rows ? print(emitter, "%s[%s][%s]", rows, f->depth, f->row) : rows_text(emitter, f);
-    line(emitter, "%s(&%s, %d, %d, %s, %s, %d);", helper(emitter, name), first, stride_of(emitter, sum, f->rows),
-         stride_of(emitter, sum, f->columns), a, columns, transposed ? tile.rows * PANEL_ROW : CELL_BYTES);
+    line(emitter, "%s(&%s, %d, %d, %s, %s, %d%s);", helper(emitter, name), first, stride_of(emitter, sum, f->rows),
+         stride_of(emitter, sum, f->columns), a, columns, transposed ? tile.rows * PANEL_ROW : CELL_BYTES,
+         f->fresh ? print(emitter, ", %s > 0", f->depth) : "");
 }
 
 void write_group_product(struct emitter *emitter, const struct factors *f) {
@@ -70,7 +72,8 @@ void write_group_product(struct emitter *emitter, const struct factors *f) {
         close_brace(emitter);
     }
     await_operands(emitter, f->op);
-    hold(emitter, f->op->results[0]);
+    if (!f->fresh)
+        hold(emitter, f->op->results[0]);
     line(emitter, "%s();", helper(emitter, "tile_group_begin"));
     open_count(emitter, f->depth, steps, 1);
     open_count(emitter, f->row, blocks, 1);

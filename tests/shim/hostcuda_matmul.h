@@ -248,6 +248,11 @@ inline void tile_copies_but_6() { simt::await_copies(6); }
     inline void name(float *c, int h, int j, rows a, unsigned b, int panel, SIMT_HERE) { \
         auto load = [](unsigned short bits) { return tile_##type##_load(bits); }; \
         simt::multiply_group(c, h, j, a, b, panel, columns, transposed, load, here, "wgmma"); \
+    } \
+    inline void name##_fresh(float *c, int h, int j, rows a, unsigned b, int panel, int more, SIMT_HERE) { \
+        for (int i = 0; i < columns / 8 && !more; i++) \
+            c[i * j] = c[i * j + 1] = c[h + i * j] = c[h + i * j + 1] = 0; \
+        name(c, h, j, a, b, panel, here); \
     }
 #define SIMT_GROUP(type, columns) \
     SIMT_GROUP_2(tile_group_##type##_##columns##_registers, type, columns, false, const unsigned *) \
@@ -264,5 +269,6 @@ SIMT_GROUPS(f16)
 inline void tile_group_begin() {}
 inline void tile_group_end() {}
 inline void tile_group_sent() {}
+inline void tile_group_done() {}
 inline void tile_hold(float *) {}
 inline void tile_copies_seen() {}
