@@ -149,11 +149,25 @@ static bool is_zero(const struct ir_value *value) {
     return def && def->code == OP_CONST && def->number == 0 && def->integer == 0;
 }
 
+// Of 16 points each; those behind the end of what is summed over would add zeros.
+int depth_steps(const struct emitter *emitter, const struct factors *f) {
+    return (layout_of(emitter, f->summed)->filled + 15) / 16;
+}
+
+// With columns left out the sum's registers have to be zeros all the same.
+static bool has_all_columns(const struct emitter *emitter, const struct ir_op *product) {
+    for (int a = 0; a < emitter->kernel->axis_count; a++)
+        if ((product->results[0]->axes & product->operands[1]->axes & AXIS_BIT(a)) &&
+            layout_of(emitter, a)->filled < layout_of(emitter, a)->block)
+            return false;
+    return true;
+}
+
 bool is_fresh_start(const struct emitter *emitter, const struct ir_op *op) {
     const struct ir_value *value = op->results[0];
     const struct users *users = &emitter->users[value->id];
     return has_groups(emitter) && op->code == OP_BROADCAST && users->count == 1 && users->ops[0]->code == OP_MMA &&
-           users->ops[0]->operands[2] == value && is_zero(value);
+           users->ops[0]->operands[2] == value && is_zero(value) && has_all_columns(emitter, users->ops[0]);
 }
 
 // `fresh`: what the sum starts from is 0, which a group's first instruction can take for granted.
@@ -186,7 +200,7 @@ void write_mma(struct emitter *emitter, const struct ir_op *op) {
         write_group_product(emitter, &f);
         return;
     }
-    open_count(emitter, f.depth, layout_of(emitter, f.summed)->block / 16, 1);
+    open_count(emitter, f.depth, depth_steps(emitter, &f), 1);
     write_step(emitter, &f);
     close_brace(emitter);
 }

@@ -49,6 +49,10 @@ bool is_left_out(const struct emitter *emitter, const struct ir_op *op);  // of 
 bool is_carried_here(const struct emitter *emitter, const struct ir_value *result);
 bool has_mapped(const struct ir_op *op);
 
+// One thread sends for the tile, to the place `to`, whose barrier is `phase`; or all producing threads copy it.
+void send_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
+void copy_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
+
 struct deliveries {  // of a region's own operations
     int count, capacity;
     struct delivery **items;
@@ -110,6 +114,7 @@ const char *element_text(struct emitter *emitter, const struct ir_value *value, 
 void write_computed_rows(struct emitter *emitter, const struct factors *f, const char *name);
 // The position on the axis is the tile's first point and `offset`, in place of the thread's own.
 void set_place(struct emitter *emitter, int axis, const char *offset);
+int depth_steps(const struct emitter *emitter, const struct factors *f);
 void write_group_product(struct emitter *emitter, const struct factors *f);
 
 #endif

@@ -20,6 +20,7 @@ enum {
     MOST_REGISTERS = 240,
     FEW_REGISTERS = 64,    // of a producing thread
     FEWER_REGISTERS = 40,  // with many groups
+    COPYING_REGISTERS = 104,  // of a producing thread that copies itself
     OUTER_PLACES = 2,
 };
 
@@ -168,61 +169,6 @@ static void arrive(struct emitter *emitter, const char *phase) {
 
 // ---------------------------------------------------------------------------------------------- sending for tiles
 
-// The position is the tile's first point.
-static void place_at_base(struct emitter *emitter, int axis) {
-    const char *base = emitter->axis_base[axis];
-    emitter->axis_place[axis] = base ? base : "0";
-    emitter->placed |= AXIS_BIT(axis);
-}
-
-// How many of the tile's rows are inside: a literal, or a variable.
-static const char *rows_inside(struct emitter *emitter, const struct ir_op *load, const struct tile *tile) {
-    struct tile_limits limits;
-    tile_limits(emitter->kernel, load, tile->outer, tile->inner, &limits);
-    if (!limits.row_count && !limits.condition_count)
-        return NULL;
-    const char *name = unique_name(emitter, print(emitter, "%s_rows", emitter->kernel->params[load->param].name));
-    const char *text = print(emitter, "%d", tile->rows);
-    for (int i = 0; i < limits.row_count; i++) {
-        const struct ir_op *less = limits.rows[i];
-        text = print(emitter, "%s((long long)%s - %s, %s)", helper(emitter, "tile_rows"),
-                     value_text(emitter, less->operands[1], 14), value_text(emitter, less->operands[0], 13), text);
-    }
-    for (int i = 0; i < limits.condition_count; i++)
-        text = print(emitter, "(%s ? %s : 0)", value_text(emitter, limits.conditions[i], 4), text);
-    line(emitter, "const int %s = %s;", name, text);
-    return name;
-}
-
-static const char *coordinate(struct emitter *emitter, const struct ir_value *index) {
-    bool wide = index->type == TYPE_I64;
-    return wide ? print(emitter, "(int)%s", value_text(emitter, index, 14)) : value_text(emitter, index, 12);
-}
-
-static void send_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase) {
-    struct tile tile = tile_of(emitter, load);
-    const struct ir_param *param = &emitter->kernel->params[load->param];
-    const struct tile_map *map = &emitter->produced->maps[load->map - 1];
-    place_at_base(emitter, tile.outer);
-    place_at_base(emitter, tile.inner);
-    const char *rows = rows_inside(emitter, load, &tile), *others = "";
-    const char *first = coordinate(emitter, load->operands[map->outer]),
-               *column = coordinate(emitter, load->operands[param->rank - 1]);
-    for (int i = 0; i + 1 < param->rank; i++)
-        if (i != map->outer)
-            others = print(emitter, "%s, %s", others, coordinate(emitter, load->operands[i]));
-    const char *function = helper(emitter, print(emitter, "tile_box_%d", param->rank + 1));
-    for (int panel = 0; panel < tile.columns / PANEL_CELLS_WIDE; panel++) {
-        int64_t offset = emitter->tile_offset[load->results[0]->id] + (int64_t)panel * tile.rows * PANEL_ROW;
-        line(emitter, "%s(%s + %lld, maps + %d, %s, %s + %d, %s, %s%s);", function, to, (long long)offset,
-             (load->map - 1) * MAP_BYTES / 4, phase, column, panel * PANEL_CELLS_WIDE,
-             rows ? print(emitter, "%d - %s", tile.rows, rows) : "0",
-             print(emitter, "%s + %s", first, rows ? rows : print(emitter, "%d", tile.rows)), others);
-    }
-    emitter->placed = 0;
-    emitter->axis_place[tile.outer] = emitter->axis_place[tile.inner] = NULL;
-}
-
 static void send(struct emitter *emitter, const struct delivery *delivery) {
     const struct ring *ring = delivery->ring;
     const char *stem = emitter->kernel->params[delivery->loads[0]->param].name;
@@ -231,9 +177,15 @@ static void send(struct emitter *emitter, const struct delivery *delivery) {
     line(emitter, "%s(%s, %s ^ 1);", helper(emitter, "tile_phase_await"), phase_text(emitter, ring, true), ring->turn);
     line(emitter, "const unsigned %s = tiles + %lld + %s * %lld, %s = %s;", to, (long long)ring->start, ring->place,
          (long long)ring->bytes, full, phase_text(emitter, ring, false));
-    line(emitter, "%s(%s, %lld);", helper(emitter, "tile_phase_expect"), full, (long long)ring->bytes);
+    bool by_threads = emitter->produced->by_threads;
+    if (!by_threads)
+        line(emitter, "%s(%s, %lld);", helper(emitter, "tile_phase_expect"), full, (long long)ring->bytes);
     for (int i = 0; i < delivery->count; i++)
-        send_tile(emitter, delivery->loads[i], to, full);
+        (by_threads ? copy_tile : send_tile)(emitter, delivery->loads[i], to, full);
+    if (by_threads) {
+        line(emitter, "%s();", helper(emitter, "tile_copies_seen"));
+        arrive(emitter, full);
+    }
     advance(emitter, ring);
 }
 
@@ -407,7 +359,10 @@ static int registers_of(const struct emitter *emitter, int few) {
 }
 
 static void write_registers(struct emitter *emitter, bool producing) {
-    int few = groups_of(emitter) > 2 ? FEWER_REGISTERS : FEW_REGISTERS, most = registers_of(emitter, few);
+    int few = groups_of(emitter) > 2           ? FEWER_REGISTERS
+              : emitter->produced->by_threads ? COPYING_REGISTERS
+                                              : FEW_REGISTERS;
+    int most = registers_of(emitter, few);
     if (most)
         line(emitter, "%s();",
              helper(emitter,
@@ -441,21 +396,39 @@ static const char *number_phase(const struct part_writer *w, bool free) {
     return print(w->emitter, "tiles + %d + %s * %d", free ? NUMBER_PLACES * PHASE_BYTES : 0, w->place, PHASE_BYTES);
 }
 
+static const char *number_place(const struct part_writer *w) {
+    return print(w->emitter, "tiles + %d + %s * 4", NUMBERS_AT, w->place);
+}
+
+// The first of the producing threads takes the next number and hands it over.
+static void hand_out(const struct part_writer *w, const char *number) {
+    struct emitter *emitter = w->emitter;
+    line(emitter, "%s(%s, %s ^ 1);", helper(emitter, "tile_phase_await"), number_phase(w, true), w->turn);
+    line(emitter, "const int %s = atomicAdd(%s, 1);", number, emitter->param_names[w->produced->state]);
+    line(emitter, "%s(%s, %s);", helper(emitter, "tile_hand_over"), number_place(w), number);
+    line(emitter, "%s(%s);", helper(emitter, "tile_phase_arrive"), number_phase(w, false));
+}
+
+static void be_handed(const struct part_writer *w) {
+    struct emitter *emitter = w->emitter;
+    line(emitter, "%s(%s, %s);", helper(emitter, "tile_phase_await"), number_phase(w, false), w->turn);
+    line(emitter, "const int %s = %s(%s);", w->number, helper(emitter, "tile_handed_over"), number_place(w));
+    arrive(emitter, number_phase(w, true));
+}
+
 static void take_number(const struct part_writer *w) {
     struct emitter *emitter = w->emitter;
-    const char *state = emitter->param_names[w->produced->state];
-    const char *word = print(emitter, "tiles + %d + %s * 4", NUMBERS_AT, w->place);
     bool producing = emitter->part == PART_PRODUCER;
-    line(emitter, "%s(%s, %s%s);", helper(emitter, "tile_phase_await"), number_phase(w, producing), w->turn,
-         producing ? " ^ 1" : "");
-    if (producing) {
-        line(emitter, "const int %s = atomicAdd(%s, 1);", w->number, state);
-        line(emitter, "%s(%s, %s);", helper(emitter, "tile_hand_over"), word, w->number);
-        line(emitter, "%s(%s);", helper(emitter, "tile_phase_arrive"), number_phase(w, false));
-    } else {
-        line(emitter, "const int %s = %s(%s);", w->number, helper(emitter, "tile_handed_over"), word);
-        arrive(emitter, number_phase(w, true));
+    if (producing && w->produced->by_threads) {
+        open_brace(emitter, "if (threadIdx.x == %d)", 32 * emitter->lowered->warps);
+        hand_out(w, unique_name(emitter, "next"));
+        close_brace(emitter);
+        line(emitter, "__syncwarp();");
     }
+    if (producing && !w->produced->by_threads)
+        hand_out(w, w->number);
+    else
+        be_handed(w);
     line(emitter, "%s ^= 1;", w->place);
     line(emitter, "%s ^= %s == 0;", w->turn, w->place);
     line(emitter, "if (%s >= %s) break;", w->number, value_text(emitter, w->produced->tiles, 11));
@@ -467,7 +440,8 @@ static struct text write_part(struct part_writer *w, enum part part) {
     struct text text = {0}, *outer = emitter->out;
     emitter->out = &text;
     start_part(emitter, part);
-    emitter->indent += part == PART_PRODUCER ? 2 : 1;
+    int depth = part == PART_PRODUCER && !w->produced->by_threads ? 2 : 1;
+    emitter->indent += depth;
     w->number = unique_name(emitter, "number");
     w->place = unique_name(emitter, "number_place");
     w->turn = unique_name(emitter, "number_turn");
@@ -476,25 +450,26 @@ static struct text write_part(struct part_writer *w, enum part part) {
     take_number(w);
     w->tile(w->data, w->number);
     close_brace(emitter);
-    emitter->indent -= part == PART_PRODUCER ? 2 : 1;
+    emitter->indent -= depth;
     emitter->out = outer;
     emitter->part = PART_WHOLE;
     return text;
 }
 
 static void write_start(struct emitter *emitter) {
-    int warps = emitter->lowered->warps;
+    int warps = emitter->lowered->warps, senders = emitter->produced->by_threads ? PRODUCING_WARPS : 1;
+    int readers = emitter->produced->by_threads ? warps + PRODUCING_WARPS : warps;  // of numbers
     const char *function = helper(emitter, "tile_phase_start");
     open_brace(emitter, "if (threadIdx.x == 0)");
     for (int i = 0; i < NUMBER_PLACES; i++) {
         line(emitter, "%s(tiles + %d, 1);", function, i * PHASE_BYTES);
-        line(emitter, "%s(tiles + %d, %d);", function, (NUMBER_PLACES + i) * PHASE_BYTES, warps);
+        line(emitter, "%s(tiles + %d, %d);", function, (NUMBER_PLACES + i) * PHASE_BYTES, readers);
     }
     for (int i = 0; i < emitter->ring_count; i++) {
         const struct ring *ring = emitter->rings[i];
         const char *at = unique_name(emitter, "phase");
         open_brace(emitter, "for (int %s = 0; %s < %d; ++%s)", at, at, ring->places, at);
-        line(emitter, "%s(tiles + %d + %s * %d, 1);", function, ring->phases, at, PHASE_BYTES);
+        line(emitter, "%s(tiles + %d + %s * %d, %d);", function, ring->phases, at, PHASE_BYTES, senders);
         line(emitter, "%s(tiles + %d + %s * %d, %d);", function, ring->phases + ring->places * PHASE_BYTES, at,
              PHASE_BYTES, warps);
         close_brace(emitter);
@@ -507,6 +482,19 @@ static void write_start(struct emitter *emitter) {
 static void add_part(struct emitter *emitter, struct text *text) {
     text_add_bytes(emitter->out, text->data ? text->data : "", text->length);
     text_free(text);
+}
+
+// One thread sends for tiles; where all of them copy, each of a delivery's warps says so when it is through.
+static void write_producer_head(struct emitter *emitter) {
+    const struct produced *produced = emitter->produced;
+    if (produced->by_threads) {
+        line(emitter, "const int copier = (int)threadIdx.x - %d;", 32 * emitter->lowered->warps);
+        return;
+    }
+    open_brace(emitter, "if (threadIdx.x == %d)", 32 * emitter->lowered->warps);
+    line(emitter, "const int *const maps = %s + %d;", emitter->param_names[produced->state], MAP_BYTES / 4);
+    for (int i = 0; i < produced->map_count; i++)
+        line(emitter, "%s(maps + %d);", helper(emitter, "tile_map_seen"), i * MAP_BYTES / 4);
 }
 
 void write_parts(struct emitter *emitter, const struct produced *produced, void (*tile)(void *data, const char *number),
@@ -533,13 +521,11 @@ void write_parts(struct emitter *emitter, const struct produced *produced, void 
     emitter->indent--;
     open_brace(emitter, "} else");
     write_registers(emitter, true);
-    open_brace(emitter, "if (threadIdx.x == %d)", 32 * emitter->lowered->warps);
-    line(emitter, "const int *const maps = %s + %d;", emitter->param_names[produced->state], MAP_BYTES / 4);
-    for (int i = 0; i < produced->map_count; i++)
-        line(emitter, "%s(maps + %d);", helper(emitter, "tile_map_seen"), i * MAP_BYTES / 4);
+    write_producer_head(emitter);
     declare_rings(emitter);
     add_part(emitter, &producer);
-    close_brace(emitter);
+    if (!produced->by_threads)
+        close_brace(emitter);
     close_brace(emitter);
     emitter->produced = NULL;
 }
@@ -575,7 +561,7 @@ void write_maps(struct emitter *emitter, const struct produced *produced) {
     emitter->tensors |= (uint64_t)1 << produced->state;
     emitter->stored |= (uint64_t)1 << produced->state;
     line(emitter, "if (threadIdx.x == 0) *%s = 0;", emitter->param_names[produced->state]);
-    for (int i = 0; i < produced->map_count; i++) {
+    for (int i = 0; i < produced->map_count && !produced->by_threads; i++) {
         open_brace(emitter, "if (threadIdx.x == %d)", i);
         write_map(emitter, produced, i);
         close_brace(emitter);

@@ -34,6 +34,42 @@ static const struct {
                          "    return number;\n}\n"},
     {"tile_rows", "int tile_rows(const long long rows, const int most) {\n"
                   "    return rows < 0 ? 0 : rows < most ? (int)rows : most;\n}\n"},
+    // Of a cell, from any element on, of which `count` (up to 8) are inside: the 16 bytes in which the first is, the next,
+    // how many elements that is too early, and the count. Nothing behind the tensor's end is read.
+    {"tile_fetch_words",
+     "void tile_fetch_words(unsigned *w, const unsigned short *from, const unsigned short *end, const bool inside) {\n"
+     "    w[0] = w[1] = w[2] = w[3] = 0;\n"
+     "    if (inside && from + 8 <= end) {\n"
+     "        const uint4 all = *(const uint4 *)from;\n"
+     "        w[0] = all.x, w[1] = all.y, w[2] = all.z, w[3] = all.w;\n"
+     "    } else if (inside) {\n"
+     "        for (int i = 0; i < 8; ++i)\n"
+     "            if (from + i < end) w[i / 2] |= (unsigned)from[i] << i % 2 * 16;\n"
+     "    }\n}\n"},
+    {"tile_fetch_cell",
+     "void tile_fetch_cell(unsigned *w, const unsigned short *from, const unsigned short *end, const int count) {\n"
+     "    const int shift = (int)((unsigned long long)from / 2 % 8);\n"
+     "    tile_fetch_words(w, from - shift, end, count > 0);\n"
+     "    tile_fetch_words(w + 4, from - shift + 8, end, count > 8 - shift && shift > 0);\n"
+     "    w[8] = (unsigned)shift, w[9] = (unsigned)count;\n}\n"},
+    // `grain`: the first element is at a multiple of so many.
+    {"tile_keep_cell",
+     "void tile_keep_cell(const unsigned at, const unsigned *w, const int grain) {\n"
+     "    unsigned a[8] = {w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]};\n"
+     "    const int shift = (int)w[8] / grain * grain, count = (int)w[9];\n"
+     "    if (shift & 4) { a[0] = a[2], a[1] = a[3], a[2] = a[4], a[3] = a[5], a[4] = a[6], a[5] = a[7]; }\n"
+     "    if (shift & 2) { a[0] = a[1], a[1] = a[2], a[2] = a[3], a[3] = a[4], a[4] = a[5]; }\n"
+     "    #pragma unroll\n"
+     "    for (int i = 0; i < 4; ++i) {\n"
+     "        const unsigned long long pair = (unsigned long long)a[i + 1] << 32 | a[i];\n"
+     "        const unsigned mask = count > 2 * i + 1 ? 0xffffffffu : count > 2 * i ? 0xffffu : 0;\n"
+     "        a[i] = (unsigned)(pair >> (shift & 1) * 16) & mask;\n"
+     "    }\n"
+     "    tile_keep_words(at, a[0], a[1], a[2], a[3]);\n}\n"},
+    {"tile_keep_words",
+     "void tile_keep_words(const unsigned at, const unsigned a, const unsigned b, const unsigned c, const unsigned d) {\n"
+     "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\" :: \"r\"(at), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : "
+     "\"memory\");\n}\n"},
     {"tile_map_seen",
      "void tile_map_seen(const int *map) {\n"
      "    asm volatile(\"fence.proxy.tensormap::generic.acquire.gpu [%0], 128;\" :: \"l\"(map) : \"memory\");\n}\n"},
@@ -128,12 +164,21 @@ static const char *registers_text(struct emitter *emitter, const char *name, boo
                  up ? "inc" : "dec", count);
 }
 
+// The helpers that a helper calls are written before it.
+static const char *with_parts(struct emitter *emitter, const char *name, const char *text) {
+    if (!strcmp(name, "tile_fetch_cell"))
+        helper(emitter, "tile_fetch_words");
+    if (!strcmp(name, "tile_keep_cell"))
+        helper(emitter, "tile_keep_words");
+    return text;
+}
+
 const char *producer_helper(struct emitter *emitter, const char *name) {
     char word[8];
     int number;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(texts[i].name, name))
-            return texts[i].text;
+            return with_parts(emitter, name, texts[i].text);
     if (sscanf(name, "tile_map_%d_%7s", &number, word) == 2)
         return map_text(emitter, name, number, !strcmp(word, "bf16"));
     if (sscanf(name, "tile_box_%d", &number) == 1)

@@ -50,7 +50,7 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
     columns = transposed ? print(emitter, "%s + %s * %d", columns, f->depth, 16 * PANEL_ROW)
                          : along_depth(emitter, f, &tile, columns);
     const char *name = print(emitter, "tile_group_%s_%d_%s%s%s", ir_type_name(staged->type),
-                             layout_of(emitter, f->columns)->block, rows ? "registers" : "tile",
+                             layout_of(emitter, f->columns)->filled, rows ? "registers" : "tile",
                              transposed ? "_transposed" : "", f->fresh ? "_fresh" : "");
     const char *first = element_text(emitter, sum, f->rows, print(emitter, "2 * %s", f->row), f->columns, "0", "0");
     const char *a = rows ? print(emitter, "%s[%s][%s]", rows, f->depth, f->row) : rows_text(emitter, f);
@@ -60,7 +60,7 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
 }
 
 void write_group_product(struct emitter *emitter, const struct factors *f) {
-    int steps = layout_of(emitter, f->summed)->block / 16, blocks = layout_of(emitter, f->rows)->registers / 2;
+    int steps = depth_steps(emitter, f), blocks = layout_of(emitter, f->rows)->registers / 2;
     const char *rows = NULL;
     if (!is_tile(f->op->operands[0])) {
         rows = unique_name(emitter, "rows");

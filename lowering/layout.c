@@ -77,6 +77,7 @@ static void order_axes(struct pass_context *context, int *order) {
 
 static struct axis_layout layout_of(const struct config_axis *axis, int blocks, const struct target *target) {
     struct axis_layout layout = {.block = axis->block,
+                                 .filled = axis->block,
                                  .vector = axis->vector,
                                  .lanes = axis->lanes,
                                  .warps = axis->warps,
@@ -90,6 +91,13 @@ static struct axis_layout layout_of(const struct config_axis *axis, int blocks, 
 
 static int bits_of(int power) {
     return power <= 1 ? 0 : 1 + bits_of(power / 2);
+}
+
+// A tile that is all of a known domain has no more points than that: products leave out the eights behind it.
+static int filled_of(const struct ir_axis *axis, int block) {
+    int64_t lo, hi;
+    bool known = axis->lo && axis->hi && is_integer_constant(axis->lo, &lo) && is_integer_constant(axis->hi, &hi);
+    return known && lo == 0 && hi > 0 && hi < block ? (int)(hi + 7) / 8 * 8 : block;
 }
 
 // With products on the matrix units the instruction says which lane bits are rows and which are columns. All axes of a
@@ -106,6 +114,7 @@ static bool place_products(struct pass_context *context) {
         if (axes.roles[a] != ROLE_NONE)
             out->axes[a].lane_shift = axes.roles[a] == ROLE_ROWS ? ROW_LANE_SHIFT : 0;
         out->axes[a].paired = axes.roles[a] == ROLE_ROWS && context->config->dot == DOT_WGMMA;
+        out->axes[a].filled = filled_of(&context->kernel->axes[a], out->axes[a].block);
     }
     out->lanes = MATRIX_LANES;
     return true;

@@ -145,6 +145,7 @@ struct axis_layout {
     int blocks;                  // of a cluster along the axis
     int lane_shift, warp_shift;  // the axis's lane coordinate is (lane >> lane_shift) & (lanes - 1); warps alike
     enum axis_place place;
+    int filled;    // of products: points of the block that can be inside, in eights
     bool paired;   // a warp's registers come in pairs of neighbours: rows of products by groups of warps
     bool covered;  // a guard inside the loop implies the axis's bound
     bool exact;    // every tile is full: no bound needs a check
@@ -177,6 +178,7 @@ struct produced {
     const struct ir_value *tiles, *blocks;  // of the grid, host numbers: tiles in all, blocks (or clusters) that share them
     int map_count;
     struct tile_map *maps;                  // a staged load's is map - 1
+    bool by_threads;                        // the engine can't take the tensors: all producing threads copy
     bool *needed;                           // by value id: places and conditions of copies are made of it
 };
 enum { MAP_BYTES = 128, MOST_LIMITS = 8 };

@@ -135,6 +135,17 @@ static int map_number(struct producing *p, struct tile_map map) {
     return produced->map_count - 1;
 }
 
+// The engine takes tensors of few dimensions whose rows lie at multiples of 16 bytes.
+static void look_for_boxes(void *data, struct ir_op *load) {
+    struct producing *p = data;
+    int64_t extent;
+    if (load->code != OP_LOAD || !load->staged)
+        return;
+    const struct ir_param *param = &p->kernel->params[load->param];
+    bool known = is_integer_constant(param->extents[param->rank - 1], &extent);
+    p->produced->by_threads |= param->rank > MAP_RANK || (known && extent % MAP_VECTOR);
+}
+
 static void map_load(void *data, struct ir_op *load) {
     struct producing *p = data;
     if (load->code != OP_LOAD || !load->staged || !p->good)
@@ -143,10 +154,10 @@ static void map_load(void *data, struct ir_op *load) {
     int rows, columns, outer;
     int64_t extent;
     struct tile_limits limits;
-    if (param->rank < 2 || param->rank > MAP_RANK)
-        cannot_produce(p, load->span, "a tensor has no fewer than 2 and no more than 4 dimensions");
-    else if (!is_integer_constant(param->extents[param->rank - 1], &extent) || extent % MAP_VECTOR)
-        cannot_produce(p, load->span, "the last extent has to be known when compiling, and a multiple of 8");
+    if (param->rank < 2)
+        cannot_produce(p, load->span, "a tensor has no fewer than 2 dimensions");
+    else if (!is_integer_constant(param->extents[param->rank - 1], &extent))
+        cannot_produce(p, load->span, "the last extent has to be known when compiling");
     else if (!find_tile(p, load, &rows, &columns, &outer))
         cannot_produce(p, load->span, "a tile isn't a part of rows and columns of its tensor");
     else if (p->context->out->axes[rows].block > MAP_ROWS)
@@ -340,8 +351,10 @@ bool lower_producer(struct pass_context *context) {
         struct produced produced = {.top = top};
         p.produced = &produced;
         p.map_capacity = 0;
-        for (int r = 0; r < top->region_count; r++)
+        for (int r = 0; r < top->region_count; r++) {
+            walk_ops(top->regions[r], look_for_boxes, &p);
             walk_ops(top->regions[r], map_load, &p);
+        }
         if (!produced.map_count || !p.good || !produce(&p, top))
             continue;
         ARENA_PUSH(context->arena, out->produced, out->produced_count, capacity, produced);

@@ -259,11 +259,15 @@ inline void tile_copies_but_6() { simt::await_copies(6); }
     SIMT_GROUP_2(tile_group_##type##_##columns##_registers_transposed, type, columns, true, const unsigned *) \
     SIMT_GROUP_2(tile_group_##type##_##columns##_tile, type, columns, false, unsigned) \
     SIMT_GROUP_2(tile_group_##type##_##columns##_tile_transposed, type, columns, true, unsigned)
+#define SIMT_GROUPS_4(type, a, b, c, d) SIMT_GROUP(type, a) SIMT_GROUP(type, b) SIMT_GROUP(type, c) SIMT_GROUP(type, d)
 #define SIMT_GROUPS(type) \
-    SIMT_GROUP(type, 8) SIMT_GROUP(type, 16) SIMT_GROUP(type, 32) SIMT_GROUP(type, 64) SIMT_GROUP(type, 128) SIMT_GROUP(type, 256)
+    SIMT_GROUPS_4(type, 8, 16, 24, 32) SIMT_GROUPS_4(type, 40, 48, 56, 64) SIMT_GROUPS_4(type, 72, 80, 88, 96) \
+    SIMT_GROUPS_4(type, 104, 112, 120, 128) SIMT_GROUPS_4(type, 136, 144, 152, 160) SIMT_GROUPS_4(type, 168, 176, 184, 192) \
+    SIMT_GROUPS_4(type, 200, 208, 216, 224) SIMT_GROUPS_4(type, 232, 240, 248, 256)
 SIMT_GROUPS(bf16)
 SIMT_GROUPS(f16)
 #undef SIMT_GROUPS
+#undef SIMT_GROUPS_4
 #undef SIMT_GROUP
 #undef SIMT_GROUP_2
 inline void tile_group_begin() {}

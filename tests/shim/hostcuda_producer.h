@@ -173,6 +173,10 @@ inline void tile_phase_await(unsigned at, int turn, SIMT_HERE) { simt::await_pha
 inline void tile_hand_over(unsigned at, int number) { simt::store_word(at, number); }
 inline int tile_handed_over(unsigned at) { return simt::load_word(at); }
 inline void tile_map_seen(const int *) {}
+inline void tile_keep_words(unsigned at, unsigned a, unsigned b, unsigned c, unsigned d) {
+    const unsigned words[] = {a, b, c, d};
+    for (unsigned i = 0; i < 4; i++) simt::store_word(at + 4 * i, int(words[i]));
+}
 
 inline void tile_slab_copy(unsigned at, const void *from, int bytes, unsigned phase, SIMT_HERE) {
     simt::slab_copy copy = {at, phase, simt::simt_identity.block.x, static_cast<const unsigned char *>(from), bytes};

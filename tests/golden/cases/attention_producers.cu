@@ -75,10 +75,6 @@ static __device__ __forceinline__ void tile_phase_arrive(const unsigned at) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at) : "memory");
 }
 
-static __device__ __forceinline__ void tile_hold(float *c) {
-    asm volatile("" : "+f"(*c) :: "memory");
-}
-
 static __device__ __forceinline__ void tile_group_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -87,8 +83,8 @@ static __device__ __forceinline__ unsigned long long tile_panels(const unsigned 
     return (at & 0x3ffff) >> 4 | (unsigned long long)(panel >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
 
-static __device__ __forceinline__ void tile_group_bf16_64_tile(float *c, const int h, const int j, const unsigned a, const unsigned b, const int panel) {
-    asm volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+static __device__ __forceinline__ void tile_group_bf16_64_tile_fresh(float *c, const int h, const int j, const unsigned a, const unsigned b, const int panel, const int more) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
                  " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 0, 0; }"
                  : "+f"(c[0 * j]), "+f"(c[0 * j + 1]), "+f"(c[h + 0 * j]), "+f"(c[h + 0 * j + 1]),
                    "+f"(c[1 * j]), "+f"(c[1 * j + 1]), "+f"(c[h + 1 * j]), "+f"(c[h + 1 * j + 1]),
@@ -98,12 +94,16 @@ static __device__ __forceinline__ void tile_group_bf16_64_tile(float *c, const i
                    "+f"(c[5 * j]), "+f"(c[5 * j + 1]), "+f"(c[h + 5 * j]), "+f"(c[h + 5 * j + 1]),
                    "+f"(c[6 * j]), "+f"(c[6 * j + 1]), "+f"(c[h + 6 * j]), "+f"(c[h + 6 * j + 1]),
                    "+f"(c[7 * j]), "+f"(c[7 * j + 1]), "+f"(c[h + 7 * j]), "+f"(c[h + 7 * j + 1])
-                 : "l"(tile_panels(a, 16)), "l"(tile_panels(b, panel)) : "memory");
+                 : "l"(tile_panels(a, 16)), "l"(tile_panels(b, panel)), "r"(more) : "memory");
 }
 
 static __device__ __forceinline__ void tile_group_end() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+static __device__ __forceinline__ void tile_hold(float *c) {
+    asm volatile("" : "+f"(*c) :: "memory");
 }
 
 static __device__ __forceinline__ float tile_exp_rough(float x) {
@@ -148,6 +148,10 @@ static __device__ __forceinline__ void tile_group_bf16_64_registers_transposed(f
 
 static __device__ __forceinline__ void tile_group_sent() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void tile_group_done() {
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
 static __device__ __forceinline__ float tile_from_bits(unsigned u) {
@@ -373,36 +377,16 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     const int tk = tk0 + tk_t;
                     // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
                     float v_2[2][8][2];
-                    #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                        #pragma unroll
-                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                            #pragma unroll
-                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                v_2[tq_i][tk_r][tk_v] = 0.0f;
-                            }
-                        }
-                    }
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                     const unsigned k_tile = tiles + 33792 + k_place * 8192, k_free = tiles + 112 + k_place * 8;
                     k_place = k_place == 1 ? 0 : k_place + 1;
                     k_turn ^= k_place == 0;
-                    #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                        #pragma unroll
-                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                            #pragma unroll
-                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                tile_hold(&v_2[tq_i][tk_r][tk_v]);
-                            }
-                        }
-                    }
                     tile_group_begin();
                     #pragma unroll
                     for (int d_k = 0; d_k < 4; ++d_k) {
                         #pragma unroll
                         for (int tq_m = 0; tq_m < 1; ++tq_m) {
-                            tile_group_bf16_64_tile(&v_2[2 * tq_m][0][0], 16, 2, q_tile + (tq_m * 2 + warp / 4) * 8192 + d_k / 4 * 16384 + d_k % 4 * 32, k_tile + d_k / 4 * 8192 + d_k % 4 * 32, 16);
+                            tile_group_bf16_64_tile_fresh(&v_2[2 * tq_m][0][0], 16, 2, q_tile + (tq_m * 2 + warp / 4) * 8192 + d_k / 4 * 16384 + d_k % 4 * 32, k_tile + d_k / 4 * 8192 + d_k % 4 * 32, 16, d_k > 0);
                         }
                     }
                     tile_group_end();
@@ -470,7 +454,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     tile_group_sent();
                     under_way = v_free;
                 }
-                tile_group_end();
+                tile_group_done();
                 #pragma unroll
                 for (int e_r = 0; e_r < 8; ++e_r) {
                     #pragma unroll
@@ -487,36 +471,16 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     const int tk0_2 = tk_full;
                     const int tk_2 = tk0_2 + tk_t;
                     float v_3[2][8][2];
-                    #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                        #pragma unroll
-                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                            #pragma unroll
-                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                v_3[tq_i][tk_r][tk_v] = 0.0f;
-                            }
-                        }
-                    }
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                     const unsigned k_tile_2 = tiles + 33792 + k_place * 8192, k_free_2 = tiles + 112 + k_place * 8;
                     k_place = k_place == 1 ? 0 : k_place + 1;
                     k_turn ^= k_place == 0;
-                    #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                        #pragma unroll
-                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                            #pragma unroll
-                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                tile_hold(&v_3[tq_i][tk_r][tk_v]);
-                            }
-                        }
-                    }
                     tile_group_begin();
                     #pragma unroll
                     for (int d_k_2 = 0; d_k_2 < 4; ++d_k_2) {
                         #pragma unroll
                         for (int tq_m_3 = 0; tq_m_3 < 1; ++tq_m_3) {
-                            tile_group_bf16_64_tile(&v_3[2 * tq_m_3][0][0], 16, 2, q_tile + (tq_m_3 * 2 + warp / 4) * 8192 + d_k_2 / 4 * 16384 + d_k_2 % 4 * 32, k_tile_2 + d_k_2 / 4 * 8192 + d_k_2 % 4 * 32, 16);
+                            tile_group_bf16_64_tile_fresh(&v_3[2 * tq_m_3][0][0], 16, 2, q_tile + (tq_m_3 * 2 + warp / 4) * 8192 + d_k_2 / 4 * 16384 + d_k_2 % 4 * 32, k_tile_2 + d_k_2 / 4 * 8192 + d_k_2 % 4 * 32, 16, d_k_2 > 0);
                         }
                     }
                     tile_group_end();

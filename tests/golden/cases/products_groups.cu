@@ -63,8 +63,8 @@ static __device__ __forceinline__ unsigned tile_pack_f16(const float low, const 
     return pair;
 }
 
-static __device__ __forceinline__ void tile_group_f16_64_registers_transposed(float *c, const int h, const int j, const unsigned *a, const unsigned b, const int panel) {
-    asm volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+static __device__ __forceinline__ void tile_group_f16_64_registers_transposed_fresh(float *c, const int h, const int j, const unsigned *a, const unsigned b, const int panel, const int more) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
                  " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1; }"
                  : "+f"(c[0 * j]), "+f"(c[0 * j + 1]), "+f"(c[h + 0 * j]), "+f"(c[h + 0 * j + 1]),
                    "+f"(c[1 * j]), "+f"(c[1 * j + 1]), "+f"(c[h + 1 * j]), "+f"(c[h + 1 * j + 1]),
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void tile_group_f16_64_registers_transposed(fl
                    "+f"(c[5 * j]), "+f"(c[5 * j + 1]), "+f"(c[h + 5 * j]), "+f"(c[h + 5 * j + 1]),
                    "+f"(c[6 * j]), "+f"(c[6 * j + 1]), "+f"(c[h + 6 * j]), "+f"(c[h + 6 * j + 1]),
                    "+f"(c[7 * j]), "+f"(c[7 * j + 1]), "+f"(c[h + 7 * j]), "+f"(c[h + 7 * j + 1])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(tile_panels(b, panel)) : "memory");
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(tile_panels(b, panel)), "r"(more) : "memory");
 }
 
 static __device__ __forceinline__ unsigned short tile_f16_store(float f) {
@@ -249,16 +249,6 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
         tile_copies_seen();
         __syncthreads();
         float v_2[2][8][2];
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 2; ++tm_i) {
-            #pragma unroll
-            for (int te_r = 0; te_r < 8; ++te_r) {
-                #pragma unroll
-                for (int te_v = 0; te_v < 2; ++te_v) {
-                    v_2[tm_i][te_r][te_v] = 0.0f;
-                }
-            }
-        }
         unsigned rows[4][1][4];
         #pragma unroll
         for (int n_k = 0; n_k < 4; ++n_k) {
@@ -270,22 +260,12 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
                 rows[n_k][tm_m_3][3] = tile_pack_f16(sums[2 * n_k + 1][2 * tm_m_3 + 1][0], sums[2 * n_k + 1][2 * tm_m_3 + 1][1]);
             }
         }
-        #pragma unroll
-        for (int tm_i = 0; tm_i < 2; ++tm_i) {
-            #pragma unroll
-            for (int te_r = 0; te_r < 8; ++te_r) {
-                #pragma unroll
-                for (int te_v = 0; te_v < 2; ++te_v) {
-                    tile_hold(&v_2[tm_i][te_r][te_v]);
-                }
-            }
-        }
         tile_group_begin();
         #pragma unroll
         for (int n_k = 0; n_k < 4; ++n_k) {
             #pragma unroll
             for (int tm_m_3 = 0; tm_m_3 < 1; ++tm_m_3) {
-                tile_group_f16_64_registers_transposed(&v_2[2 * tm_m_3][0][0], 16, 2, rows[n_k][tm_m_3], tiles + n_k * 2048, 8192);
+                tile_group_f16_64_registers_transposed_fresh(&v_2[2 * tm_m_3][0][0], 16, 2, rows[n_k][tm_m_3], tiles + n_k * 2048, 8192, n_k > 0);
             }
         }
         tile_group_end();
