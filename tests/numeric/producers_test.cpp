@@ -138,7 +138,7 @@ void test_unit(const unit &u, const choice &wish, const std::string &root, const
         compiler.directory = directory;
         compiler.stem = "producers-" + std::to_string(all.number);
         auto library = simt::library::compile(simt::language::cuda, {text_of(v)}, compiler, log);
-        bool has_parts = strstr(v.text->text, "tile_phase_expect") != nullptr;
+        bool has_parts = strstr(v.text->text, "tile_phase_start") != nullptr;
         std::string wrong = library == nullptr ? log.substr(0, 500)
                             : !has_parts       ? "no producers"
                                                : run_inputs(checked.get(), u, v, *library);
@@ -168,6 +168,9 @@ int main(int count, char **arguments) {
         {"jagged_layer_norm", {nullptr, TYPE_F16, TYPE_I32, 24, 0}, {1, 1, 0, 1, 1}},
         {"jagged_softmax", {nullptr, TYPE_F32, TYPE_I32, 12, 0}, {8, 2, 0, 4, 1}},
         {"jagged_sum", {nullptr, TYPE_BF16, TYPE_I64, 16, 0}, {3, 4, 0, 1, 2}},
+        // Rows that begin anywhere: all producing threads copy.
+        {"jagged_dense_bmm", {nullptr, TYPE_F16, TYPE_I64, 71, 34}, {2, 2, 128}},
+        {"jagged_hstu_attention", {nullptr, TYPE_BF16, TYPE_I32, 71, 36}, {3, 2, 128}},
     };
     tally all;
     for (auto &one : cases) {

@@ -175,7 +175,7 @@ inline int tile_handed_over(unsigned at) { return simt::load_word(at); }
 inline void tile_map_seen(const int *) {}
 inline void tile_keep_words(unsigned at, unsigned a, unsigned b, unsigned c, unsigned d) {
     const unsigned words[] = {a, b, c, d};
-    for (unsigned i = 0; i < 4; i++) simt::store_word(at + 4 * i, int(words[i]));
+    for (unsigned i = 0; i < 4; i++) *reinterpret_cast<unsigned *>(simt::tile_at(at + 4 * i)) = words[i];
 }
 
 inline void tile_slab_copy(unsigned at, const void *from, int bytes, unsigned phase, SIMT_HERE) {
