@@ -513,13 +513,34 @@ static const struct ir_op *launch_before(const struct ir_op *top) {
     return top;
 }
 
+static bool is_integer(const struct ir_value *value) {
+    return !value->region && value->def->code == OP_CONST && !ir_type_is_float(value->type);
+}
+
+static bool is_from_zero(const struct ir_op *loop) {
+    return is_integer(loop->operands[0]) && loop->operands[0]->def->integer == 0;
+}
+
+// What is above 0 exactly where the value is: without casts, and without limits on both sides of that.
+static const struct ir_value *same_sign(const struct ir_value *value) {
+    for (const struct ir_op *def = value->region ? NULL : value->def; def; def = value->region ? NULL : value->def) {
+        bool clamps = def->code == OP_CLAMP && is_integer(def->operands[1]) && is_integer(def->operands[2]) &&
+                      def->operands[1]->def->integer <= 0 && def->operands[2]->def->integer > 0;
+        if (def->code != OP_CAST && !clamps)
+            break;
+        value = def->operands[0];
+    }
+    return value;
+}
+
 // Whether the launch before has no blocks only where this one has none either: they have a loop to the same end.
 static bool shares_end(const struct emitter *emitter, const struct ir_op *before, const struct ir_op *top) {
     struct grid grid = {0}, own = {0};
     find_grid_loops(emitter, (struct ir_op *)before, &grid);
     find_grid_loops(emitter, (struct ir_op *)top, &own);
     for (int i = 0; grid.count == 1 && i < own.count; i++)
-        if (own.loops[i]->operands[0] == grid.loops[0]->operands[0] && own.loops[i]->operands[1] == grid.loops[0]->operands[1])
+        if (is_from_zero(own.loops[i]) && is_from_zero(grid.loops[0]) &&
+            same_sign(own.loops[i]->operands[1]) == same_sign(grid.loops[0]->operands[1]))
             return true;
     return false;
 }
