@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    PAGE = 1024,  // in front of the tiles: barriers, and numbers of tiles of the grid
     NUMBER_PLACES = 2,
     NUMBERS_AT = 32,  // behind the barriers of the numbers
     RINGS_AT = 64,
@@ -21,7 +20,6 @@ enum {
     FEW_REGISTERS = 64,    // of a producing thread
     FEWER_REGISTERS = 40,  // with many groups
     COPYING_REGISTERS = 104,  // of a producing thread that copies itself
-    OUTER_PLACES = 2,
 };
 
 // ---------------------------------------------------------------------------------------------- rings
@@ -78,7 +76,7 @@ static struct ring *ring_for(struct emitter *emitter, int ordinal, bool inner, i
     ring->places = inner || stages < OUTER_PLACES ? stages : OUTER_PLACES;
     emitter->stage_bytes += ring->places * bytes;
     emitter->phase_top += 2 * ring->places * PHASE_BYTES;
-    if (emitter->phase_top > PAGE)
+    if (emitter->phase_top > PRODUCED_PAGE)
         give_up(emitter, "codegen.producers", emitter->kernel->span, "there are more tiles to wait for than barriers");
     ARENA_PUSH(emitter->arena, emitter->rings, emitter->ring_count, emitter->ring_capacity, ring);
     return ring;
@@ -504,7 +502,7 @@ void write_parts(struct emitter *emitter, const struct produced *produced, void 
     emitter->produced = produced;
     emitter->tensors |= (uint64_t)1 << produced->state;
     emitter->stored |= (uint64_t)1 << produced->state;
-    emitter->stage_bytes = PAGE;
+    emitter->stage_bytes = PRODUCED_PAGE;
     emitter->phase_top = RINGS_AT;
     emitter->rings = NULL;
     emitter->ring_count = emitter->ring_capacity = 0;

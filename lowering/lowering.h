@@ -157,7 +157,8 @@ struct axis_layout {
 // the last one.
 struct tile_map {
     int param, outer;  // outer: the dimension of the rows
-    int rows;          // of a tile
+    int rows, columns;  // of a tile
+    bool inner;         // it is copied in every turn of a loop without loops in it
 };
 // What a warp of its own copies of the rows that a block goes through, tile by tile, and into the next row (slab.c). Each
 // pass over a row has the same loops; what a pass has read stays for the next one if the row's tiles have room.
@@ -181,7 +182,12 @@ struct produced {
     bool by_threads;                        // the engine can't take the tensors: all producing threads copy
     bool *needed;                           // by value id: places and conditions of copies are made of it
 };
-enum { MAP_BYTES = 128, MOST_LIMITS = 8 };
+enum {
+    MAP_BYTES = 128,
+    MOST_LIMITS = 8,
+    OUTER_PLACES = 2,      // at most, of tiles that a loop of tiles stands behind
+    PRODUCED_PAGE = 1024,  // of shared memory in front of the tiles: barriers, numbers of tiles of the grid
+};
 // What is inside of a staged tile: rows before each of the limits, if all of the conditions hold.
 struct tile_limits {
     int row_count, condition_count;

@@ -45,6 +45,8 @@ bool uses_matrix_units(const struct config *config, const struct target *target)
 bool uses_producers(const struct config *config, const struct lower_options *options);
 // The same of slabs.
 bool uses_slabs(const struct config *config, const struct lower_options *options);
+// Shared memory that a launch's tiles take, in bytes, with so many stages.
+int64_t produced_bytes(const struct produced *produced, int stages);
 // Lanes, vectors, warps and blocks are those that the roles want.
 struct status matmul_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 // Makes a config one for the matrix units: dot, the lanes and vectors of every role, the least blocks that fit its warps

@@ -128,7 +128,8 @@ static int map_number(struct producing *p, struct tile_map map) {
     struct produced *produced = p->produced;
     for (int i = 0; i < produced->map_count; i++) {
         const struct tile_map *known = &produced->maps[i];
-        if (known->param == map.param && known->outer == map.outer && known->rows == map.rows)
+        if (known->param == map.param && known->outer == map.outer && known->rows == map.rows &&
+            known->columns == map.columns && known->inner == map.inner)
             return i;
     }
     ARENA_PUSH(p->context->arena, produced->maps, produced->map_count, p->map_capacity, map);
@@ -165,7 +166,9 @@ static void map_load(void *data, struct ir_op *load) {
     else if (!tile_limits(p->kernel, load, rows, columns, &limits))
         cannot_produce(p, load->span, "more decides what is inside than ends of rows and columns");
     else
-        load->map = 1 + map_number(p, (struct tile_map){load->param, outer, p->context->out->axes[rows].block});
+        load->map = 1 + map_number(p, (struct tile_map){load->param, outer, p->context->out->axes[rows].block,
+                                                        p->context->out->axes[columns].block,
+                                                        !contains_code(load->parent, OP_FOR)});
 }
 
 // ---------------------------------------------------------------------------------------------- the slice
@@ -339,6 +342,16 @@ static bool produce(struct producing *p, struct ir_op *top) {
     for (int r = 0; r < top->region_count; r++)
         walk_ops(top->regions[r], slice_load, p);
     return p->good;
+}
+
+int64_t produced_bytes(const struct produced *produced, int stages) {
+    int64_t bytes = PRODUCED_PAGE;
+    for (int i = 0; i < produced->map_count; i++) {
+        const struct tile_map *map = &produced->maps[i];
+        int places = map->inner || stages < OUTER_PLACES ? stages : OUTER_PLACES;
+        bytes += (int64_t)map->rows * map->columns * 2 * places;
+    }
+    return bytes;
 }
 
 bool lower_producer(struct pass_context *context) {
