@@ -185,17 +185,23 @@ static void start_sum(struct emitter *emitter, const struct ir_op *op, bool fres
     close_loops(emitter, dims.count);
 }
 
-void write_mma(struct emitter *emitter, const struct ir_op *op) {
-    struct factors f = {.op = op,
-                        .rows = only_axis(op->operands[0]->axes & ~op->over),
-                        .columns = only_axis(op->operands[1]->axes & ~op->over),
-                        .summed = only_axis(op->over)};
+struct factors factors_of(struct emitter *emitter, const struct ir_op *product) {
+    struct factors f = {.op = product,
+                        .rows = only_axis(product->operands[0]->axes & ~product->over),
+                        .columns = only_axis(product->operands[1]->axes & ~product->over),
+                        .summed = only_axis(product->over)};
     const struct ir_axis *axes = emitter->kernel->axes;
-    f.fresh = !op->operands[2]->region && is_fresh_start(emitter, op->operands[2]->def);
-    start_sum(emitter, op, f.fresh);
     f.depth = unique_name(emitter, print(emitter, "%s_k", axes[f.summed].name));
     f.row = unique_name(emitter, print(emitter, "%s_m", axes[f.rows].name));
     f.column = unique_name(emitter, print(emitter, "%s_n", axes[f.columns].name));
+    return f;
+}
+
+void write_mma(struct emitter *emitter, const struct ir_op *op) {
+    bool fresh = !op->operands[2]->region && is_fresh_start(emitter, op->operands[2]->def);
+    start_sum(emitter, op, fresh);
+    struct factors f = factors_of(emitter, op);
+    f.fresh = fresh;
     if (has_groups(emitter)) {
         write_group_product(emitter, &f);
         return;

@@ -63,12 +63,18 @@ void pass_deliveries(struct emitter *emitter, const struct deliveries *all, int 
 void await_operands(struct emitter *emitter, const struct ir_op *product);
 void free_operands(struct emitter *emitter, const struct ir_op *product);
 void hold(struct emitter *emitter, const struct ir_value *sum);  // wgmma.c
-// The last product of a loop's turn stays under way until the first one of the next turn, or the loop, has ended.
-bool stays_under_way(const struct emitter *emitter, const struct ir_op *product);
-void leave_under_way(struct emitter *emitter, const struct ir_op *product);
-void free_under_way(struct emitter *emitter, const struct ir_op *product);  // another one of its loop has ended
-void begin_under_way(struct emitter *emitter, const struct ir_op *loop);    // in front of the loop
-void end_under_way(struct emitter *emitter, const struct ir_op *loop);      // behind it
+// Whether the loop's second product is sent for in the next turn, behind that one's first (note [late]).
+bool has_late(const struct emitter *emitter, const struct ir_op *loop);
+void start_late(struct emitter *emitter, const struct ir_op *loop);           // in front of such a loop
+void end_late(struct emitter *emitter);                                       // behind it
+bool is_late(const struct emitter *emitter, const struct ir_op *product);     // it is left for the next turn
+bool meets_late(const struct emitter *emitter, const struct ir_op *product);  // one has been left when this one is sent for
+const char *begin_leaving(struct emitter *emitter);  // where its computed operand is to be packed
+void leave_late(struct emitter *emitter);
+void send_late(struct emitter *emitter);
+// By groups of warps (wgmma.c): the variable for the packed operand; the instructions, of what has been packed and come.
+void declare_group_rows(struct emitter *emitter, const struct ir_op *product, const char *name);
+void send_group_product(struct emitter *emitter, const struct ir_op *product, const char *rows);
 
 // ------------------------------------------------------------------------------------------ slabs (slab.c)
 
@@ -114,6 +120,7 @@ const char *element_text(struct emitter *emitter, const struct ir_value *value, 
 void write_computed_rows(struct emitter *emitter, const struct factors *f, const char *name);
 // The position on the axis is the tile's first point and `offset`, in place of the thread's own.
 void set_place(struct emitter *emitter, int axis, const char *offset);
+struct factors factors_of(struct emitter *emitter, const struct ir_op *product);
 int depth_steps(const struct emitter *emitter, const struct factors *f);
 void write_group_product(struct emitter *emitter, const struct factors *f);
 

@@ -64,6 +64,8 @@ static const struct {
      "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
     {"tile_group_sent",
      "void tile_group_sent() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n}\n"},
+    {"tile_group_but_1",
+     "void tile_group_but_1() {\n    asm volatile(\"wgmma.wait_group.sync.aligned 1;\" ::: \"memory\");\n}\n"},
     {"tile_group_done",
      "void tile_group_done() {\n    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
     {"tile_hold", "void tile_hold(float *c) {\n    asm volatile(\"\" : \"+f\"(*c) :: \"memory\");\n}\n"},

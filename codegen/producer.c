@@ -240,7 +240,16 @@ void free_operands(struct emitter *emitter, const struct ir_op *product) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- products under way
+// ---------------------------------------------------------------------------------------------- late products
+
+// note [late] A loop's second product waits for what is made of the first one's result. So a turn sends for its own first
+// product, then for the second one of the turn before, and while that is under way makes the operand of its own.
+struct late {
+    const struct ir_op *product;
+    const char *rows, *tile, *free;  // variables: the computed operand, packed; where the other one is; the barrier of its place
+    const char *full, *turn;         // and that it has come
+    bool begun;                      // a turn before has left one
+};
 
 // The loop's products: one whose operands are all loaded, and then one that adds to what the loop carries, of an operand
 // that is computed. NULL: there are others.
@@ -266,49 +275,70 @@ static const struct ir_op *last_of_two(const struct emitter *emitter, const stru
     return computed && alone && carried ? products[1] : NULL;
 }
 
-static bool is_loop(const struct emitter *emitter, const struct ir_op *loop) {
-    return loop && loop->code == OP_FOR && emitter->lowered->axes[loop->axis].place == PLACE_LOOP &&
-           !emitter->lowered->axes[loop->axis].single;
+bool has_late(const struct emitter *emitter, const struct ir_op *loop) {
+    return emitter->part == PART_CONSUMERS && last_of_two(emitter, loop) != NULL;
 }
 
-bool stays_under_way(const struct emitter *emitter, const struct ir_op *product) {
-    return emitter->part == PART_CONSUMERS && emitter->under_way && is_loop(emitter, product->parent->owner) &&
-           last_of_two(emitter, product->parent->owner) == product;
+void start_late(struct emitter *emitter, const struct ir_op *loop) {
+    const struct ir_op *product = last_of_two(emitter, loop);
+    struct late *late = emitter->late = ARENA_NEW(emitter->arena, struct late);
+    *late = (struct late){.product = product, .rows = unique_name(emitter, "late_rows")};
+    late->tile = unique_name(emitter, "late_tile");
+    late->free = unique_name(emitter, "late_free");
+    late->full = unique_name(emitter, "late_full");
+    late->turn = unique_name(emitter, "late_turn");
+    declare_group_rows(emitter, product, late->rows);
+    line(emitter, "unsigned %s, %s, %s;", late->tile, late->free, late->full);
+    line(emitter, "int %s;", late->turn);
 }
 
-void leave_under_way(struct emitter *emitter, const struct ir_op *product) {
-    struct delivery *delivery = delivery_of(emitter, product->operands[1]);
-    line(emitter, "%s = %s;", emitter->under_way, delivery->free);
-    emitter->delivery_of[product->operands[1]->id] = NULL;
+bool is_late(const struct emitter *emitter, const struct ir_op *product) {
+    return emitter->late && emitter->late->product == product;
 }
 
-static void free_place(struct emitter *emitter) {
-    emitter->needs_lane = true;
-    line(emitter, "__syncwarp();");
-    line(emitter, "if (lane == 0 && %s) %s(%s);", emitter->under_way, helper(emitter, "tile_phase_arrive"),
-         emitter->under_way);
+bool meets_late(const struct emitter *emitter, const struct ir_op *product) {
+    return emitter->late && emitter->late->begun && product->parent == emitter->late->product->parent;
 }
 
-void free_under_way(struct emitter *emitter, const struct ir_op *product) {
-    if (emitter->under_way && is_loop(emitter, product->parent->owner))
-        free_place(emitter);
-}
-
-void begin_under_way(struct emitter *emitter, const struct ir_op *loop) {
-    emitter->under_way = NULL;
-    if (emitter->part != PART_CONSUMERS || !is_loop(emitter, loop) || !last_of_two(emitter, loop))
-        return;
-    emitter->under_way = unique_name(emitter, "under_way");
-    line(emitter, "unsigned %s = 0;", emitter->under_way);
-}
-
-void end_under_way(struct emitter *emitter, const struct ir_op *loop) {
-    if (!emitter->under_way || !is_loop(emitter, loop) || !last_of_two(emitter, loop))
-        return;
+static void end_product(struct emitter *emitter, const struct late *late) {
     line(emitter, "%s();", helper(emitter, "tile_group_done"));
-    hold(emitter, last_of_two(emitter, loop)->results[0]);
-    free_place(emitter);
-    emitter->under_way = NULL;
+    hold(emitter, late->product->operands[2]);
+    arrive(emitter, late->free);
+}
+
+const char *begin_leaving(struct emitter *emitter) {
+    if (emitter->late->begun)
+        end_product(emitter, emitter->late);
+    return emitter->late->rows;
+}
+
+void leave_late(struct emitter *emitter) {
+    struct late *late = emitter->late;
+    const struct ir_value *operand = late->product->operands[1];
+    const struct ring *ring = delivery_of(emitter, operand)->ring;
+    line(emitter, "%s = %s, %s = %s;", late->full, phase_text(emitter, ring, false), late->turn, ring->turn);
+    line(emitter, "%s = tiles + %lld + %s * %lld, %s = %s;", late->tile, (long long)ring->start, ring->place,
+         (long long)ring->bytes, late->free, phase_text(emitter, ring, true));
+    advance(emitter, ring);
+    emitter->delivery_of[operand->id] = NULL;
+    late->begun = true;
+}
+
+void send_late(struct emitter *emitter) {
+    const struct late *late = emitter->late;
+    const struct ir_op *product = late->product;
+    line(emitter, "%s(%s, %s);", helper(emitter, "tile_phase_await"), late->full, late->turn);
+    emitter->tile_base[product->operands[1]->id] = late->tile;
+    emitter->forms[product->operands[1]->id].kind = FORM_STAGED;
+    emitter->forms[product->results[0]->id] = emitter->forms[product->operands[2]->id];
+    send_group_product(emitter, product, late->rows);
+    line(emitter, "%s();", helper(emitter, "tile_group_sent"));
+}
+
+void end_late(struct emitter *emitter) {
+    send_late(emitter);
+    end_product(emitter, emitter->late);
+    emitter->late = NULL;
 }
 
 bool is_left_out(const struct emitter *emitter, const struct ir_op *op) {

@@ -239,6 +239,26 @@ static bool may_end_early(const struct emitter *emitter, const struct ir_op *loo
            work_on(loop->regions[0], loop->axis) >= WORTH_A_BRANCH;
 }
 
+// The first turn stands in front of a loop over the others, because it finds no late product.
+static void write_late_loop(struct emitter *emitter, struct ir_op *loop, const char *const *names, const char *lo,
+                            const char *hi) {
+    int axis = loop->axis, block = emitter->lowered->axes[axis].block;
+    size_t bytes = sizeof *emitter->forms * (size_t)emitter->kernel->value_count;
+    struct form *forms = arena_alloc(emitter->arena, bytes);
+    const char *first = base_name(emitter, axis), *type = position_type(emitter, loop);
+    memcpy(forms, emitter->forms, bytes);
+    line(emitter, "const %s %s = %s;", type, first, lo);
+    enter_tile(emitter, loop, first);
+    write_body(emitter, loop, names);
+    memcpy(emitter->forms, forms, bytes);
+    const char *base = base_name(emitter, axis);
+    open_brace(emitter, "for (%s %s = %s + %d; %s < %s; %s += %d)", type, base, first, block, base, hi, base, block);
+    enter_tile(emitter, loop, base);
+    write_body(emitter, loop, names);
+    close_brace(emitter);
+    end_late(emitter);
+}
+
 static void write_for(struct emitter *emitter, struct ir_op *loop, const char *const *names) {
     int axis = loop->axis;
     const struct axis_layout *layout = &emitter->lowered->axes[axis];
@@ -250,12 +270,18 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     const char *lo = value_text(emitter, loop->operands[0], 11), *hi = value_text(emitter, loop->operands[1], 11);
     const char *base = base_name(emitter, axis);
     struct ring *ring = layout->single ? NULL : start_ring(emitter, loop, lo, hi);
+    if (!layout->single && has_late(emitter, loop)) {
+        open_brace(emitter, "if (%s < %s)", lo, hi);
+        start_late(emitter, loop);
+        write_late_loop(emitter, loop, names, lo, hi);
+        close_brace(emitter);
+        return;
+    }
     begin_slab_loop(emitter, loop);
     if (layout->single) {
         open_brace(emitter, "if (%s < %s)", lo, hi);
         line(emitter, "const %s %s = %s;", position_type(emitter, loop), base, lo);
     } else {
-        begin_under_way(emitter, loop);
         if (emitter->cuda && layout->unroll > 1)
             line(emitter, "#pragma unroll %d", layout->unroll);
         const char *step =
@@ -273,8 +299,6 @@ static void write_for(struct emitter *emitter, struct ir_op *loop, const char *c
     end_slab_tile(emitter, loop);
     close_brace(emitter);
     end_slab_loop(emitter, loop);
-    if (!layout->single)
-        end_under_way(emitter, loop);
 }
 
 static void write_range(struct emitter *emitter, struct ir_op *loop, const char *const *names) {

@@ -59,34 +59,60 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
          f->fresh ? print(emitter, ", %s > 0", f->depth) : "");
 }
 
-void write_group_product(struct emitter *emitter, const struct factors *f) {
-    int steps = depth_steps(emitter, f), blocks = layout_of(emitter, f->rows)->registers / 2;
-    const char *rows = NULL;
-    if (!is_tile(f->op->operands[0])) {
-        rows = unique_name(emitter, "rows");
-        line(emitter, "unsigned %s[%d][%d][4];", rows, steps, blocks);
-        open_count(emitter, f->depth, steps, 1);
-        open_count(emitter, f->row, blocks, 1);
-        write_computed_rows(emitter, f, print(emitter, "%s[%s]", rows, f->depth));
-        close_brace(emitter);
-        close_brace(emitter);
-    }
-    await_operands(emitter, f->op);
+static int row_blocks(const struct emitter *emitter, const struct factors *f) {
+    return layout_of(emitter, f->rows)->registers / 2;
+}
+
+void declare_group_rows(struct emitter *emitter, const struct ir_op *product, const char *name) {
+    struct factors f = factors_of(emitter, product);
+    line(emitter, "unsigned %s[%d][%d][4];", name, depth_steps(emitter, &f), row_blocks(emitter, &f));
+}
+
+static void pack_rows(struct emitter *emitter, const struct factors *f, const char *name) {
+    open_count(emitter, f->depth, depth_steps(emitter, f), 1);
+    open_count(emitter, f->row, row_blocks(emitter, f), 1);
+    write_computed_rows(emitter, f, print(emitter, "%s[%s]", name, f->depth));
+    close_brace(emitter);
+    close_brace(emitter);
+}
+
+static void send_instructions(struct emitter *emitter, const struct factors *f, const char *rows) {
     if (!f->fresh)
         hold(emitter, f->op->results[0]);
     line(emitter, "%s();", helper(emitter, "tile_group_begin"));
-    open_count(emitter, f->depth, steps, 1);
-    open_count(emitter, f->row, blocks, 1);
+    open_count(emitter, f->depth, depth_steps(emitter, f), 1);
+    open_count(emitter, f->row, row_blocks(emitter, f), 1);
     write_instruction(emitter, f, rows);
     close_brace(emitter);
     close_brace(emitter);
-    if (stays_under_way(emitter, f->op)) {
-        line(emitter, "%s();", helper(emitter, "tile_group_sent"));
-        leave_under_way(emitter, f->op);
+}
+
+void send_group_product(struct emitter *emitter, const struct ir_op *product, const char *rows) {
+    struct factors f = factors_of(emitter, product);
+    send_instructions(emitter, &f, rows);
+}
+
+void write_group_product(struct emitter *emitter, const struct factors *f) {
+    const char *rows = NULL;
+    if (is_late(emitter, f->op)) {
+        pack_rows(emitter, f, begin_leaving(emitter));
+        leave_late(emitter);
         return;
     }
-    line(emitter, "%s();", helper(emitter, "tile_group_end"));
+    if (!is_tile(f->op->operands[0])) {
+        rows = unique_name(emitter, "rows");
+        declare_group_rows(emitter, f->op, rows);
+        pack_rows(emitter, f, rows);
+    }
+    await_operands(emitter, f->op);
+    send_instructions(emitter, f, rows);
+    if (meets_late(emitter, f->op)) {
+        line(emitter, "%s();", helper(emitter, "tile_group_sent"));
+        send_late(emitter);
+        line(emitter, "%s();", helper(emitter, "tile_group_but_1"));
+    } else {
+        line(emitter, "%s();", helper(emitter, "tile_group_end"));
+    }
     hold(emitter, f->op->results[0]);
-    free_under_way(emitter, f->op);
     free_operands(emitter, f->op);
 }

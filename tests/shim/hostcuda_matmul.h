@@ -273,6 +273,7 @@ SIMT_GROUPS(f16)
 inline void tile_group_begin() {}
 inline void tile_group_end() {}
 inline void tile_group_sent() {}
+inline void tile_group_but_1() {}
 inline void tile_group_done() {}
 inline void tile_hold(float *) {}
 inline void tile_copies_seen() {}
