@@ -85,6 +85,7 @@ static void prepare(struct emitter *emitter) {
     emitter->for_tiles = ARENA_ARRAY(arena, bool, kernel->value_count + 1);
     emitter->tile_offset = ARENA_ARRAY(arena, int64_t, kernel->value_count + 1);
     emitter->tile_base = ARENA_ARRAY(arena, const char *, kernel->value_count + 1);
+    emitter->kept_rows = ARENA_ARRAY(arena, const char *, kernel->value_count + 1);
     emitter->delivery_of = ARENA_ARRAY(arena, struct delivery *, kernel->value_count + 1);
     find_tile_values(emitter, kernel->body);
     emitter->last_loads = ARENA_ARRAY(arena, const struct ir_op *, kernel->param_count + 1);

@@ -72,7 +72,9 @@ bool meets_late(const struct emitter *emitter, const struct ir_op *product);  //
 const char *begin_leaving(struct emitter *emitter);  // where its computed operand is to be packed
 void leave_late(struct emitter *emitter);
 void send_late(struct emitter *emitter);
-// By groups of warps (wgmma.c): the variable for the packed operand; the instructions, of what has been packed and come.
+// Puts an operand of rows from its tile into registers, if it is for products of inner loops and few; the variable's name,
+// or NULL. By groups of warps (wgmma.c), as are: the variable for the packed operand; the instructions, of what has been packed and come.
+const char *keep_rows(struct emitter *emitter, const struct ir_value *staged);
 void declare_group_rows(struct emitter *emitter, const struct ir_op *product, const char *name);
 void send_group_product(struct emitter *emitter, const struct ir_op *product, const char *rows);
 

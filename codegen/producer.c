@@ -40,6 +40,7 @@ struct delivery {
     struct ir_op *loads[4];
     int first, last;   // of the operations of the region: behind the first all loads are known, the last uses one
     bool here;         // their products stand in the same region
+    bool kept;         // all of it is in registers: its place is free at once
     const char *free;  // variable: the barrier of its place
 };
 
@@ -146,6 +147,12 @@ static void settle(struct emitter *emitter, struct delivery *delivery, int ordin
     name_ring(emitter, delivery->ring, emitter->kernel->params[delivery->loads[0]->param].name);
 }
 
+static void arrive(struct emitter *emitter, const char *phase) {
+    emitter->needs_lane = true;
+    line(emitter, "__syncwarp();");
+    line(emitter, "if (lane == 0) %s(%s);", helper(emitter, "tile_phase_arrive"), phase);
+}
+
 static void await(struct emitter *emitter, struct delivery *delivery) {
     const struct ring *ring = delivery->ring;
     const char *stem = emitter->kernel->params[delivery->loads[0]->param].name;
@@ -155,14 +162,16 @@ static void await(struct emitter *emitter, struct delivery *delivery) {
     line(emitter, "const unsigned %s = tiles + %lld + %s * %lld, %s = %s;", at, (long long)ring->start, ring->place,
          (long long)ring->bytes, delivery->free, phase_text(emitter, ring, true));
     advance(emitter, ring);
-    for (int i = 0; i < delivery->count; i++)
-        emitter->tile_base[delivery->loads[i]->results[0]->id] = at;
-}
-
-static void arrive(struct emitter *emitter, const char *phase) {
-    emitter->needs_lane = true;
-    line(emitter, "__syncwarp();");
-    line(emitter, "if (lane == 0) %s(%s);", helper(emitter, "tile_phase_arrive"), phase);
+    int kept = 0;
+    for (int i = 0; i < delivery->count; i++) {
+        const struct ir_value *value = delivery->loads[i]->results[0];
+        emitter->tile_base[value->id] = at;
+        emitter->kept_rows[value->id] = delivery->here ? NULL : keep_rows(emitter, value);
+        kept += emitter->kept_rows[value->id] != NULL;
+    }
+    delivery->kept = kept == delivery->count;
+    if (delivery->kept)
+        arrive(emitter, delivery->free);
 }
 
 // ---------------------------------------------------------------------------------------------- sending for tiles
@@ -210,7 +219,7 @@ void pass_deliveries(struct emitter *emitter, const struct deliveries *all, int 
             continue;
         if (emitter->part == PART_PRODUCER)
             send(emitter, delivery);
-        else if (!delivery->here)
+        else if (!delivery->here && !delivery->kept)
             arrive(emitter, delivery->free);
     }
 }
