@@ -4,6 +4,10 @@
 //
 //     for t in [lo, hi) { S }   =>   main = lo + (hi - lo) / block * block
 //                                    for t in [lo, main) { S, every tile full }   for t in [main, hi) { S }
+//
+// Where S compares its position with one of another loop, `s >= t`, as causal products do, full tiles end before the
+// first t for which that isn't true of all of the other's tile: they compare nothing, and several tiles may be left.
+#include "lowering/matmul.h"
 #include "lowering/pass.h"
 
 struct renaming {
@@ -43,6 +47,96 @@ static bool is_worth_peeling(struct pass_context *context, const struct ir_op *l
     return bound->region || bound->def->code != OP_REDUCE;
 }
 
+// ---------------------------------------------------------------------------------------------- comparisons
+
+// `bound >= t` or `bound > t`, where the bound grows with the position on other axes.
+struct comparison {
+    struct ir_value *result, *bound;
+    bool equal;  // true of t = bound
+};
+
+// Whether the value is positions on axes and what is a number, added up.
+static bool is_position_sum(const struct ir_value *value) {
+    const struct ir_op *def = value->region ? NULL : value->def;
+    if (!value->axes)
+        return true;
+    if (!def || ir_type_is_float(value->type))
+        return false;
+    if (def->code == OP_CAST || def->code == OP_BROADCAST)
+        return is_position_sum(def->operands[0]);
+    if (def->code == OP_ADD)
+        return is_position_sum(def->operands[0]) && is_position_sum(def->operands[1]);
+    return def->code == OP_INDEX;
+}
+
+// The least that the sum is in a tile.
+static struct ir_value *at_begin(struct ir_builder *builder, struct ir_value *value) {
+    if (!value->axes)
+        return value;
+    struct ir_op *def = value->def;
+    if (def->code == OP_INDEX)
+        return ir_axis_value(builder, OP_BEGIN, def->axis);
+    struct ir_value *first = at_begin(builder, def->operands[0]);
+    if (def->code == OP_ADD)
+        return ir_binary(builder, OP_ADD, first, at_begin(builder, def->operands[1]));
+    return def->code == OP_CAST ? ir_cast(builder, value->type, first) : first;
+}
+
+static bool is_position_on(const struct ir_value *value, int axis) {
+    const struct ir_op *def = value->region ? NULL : value->def;
+    while (def && (def->code == OP_BROADCAST || def->code == OP_CAST))
+        def = def->operands[0]->region ? NULL : def->operands[0]->def;
+    return def && def->code == OP_INDEX && def->axis == axis;
+}
+
+static bool is_comparison(const struct ir_op *op, int axis, struct comparison *found) {
+    bool swapped = op->code == OP_LE || op->code == OP_LT;
+    if (!swapped && op->code != OP_GE && op->code != OP_GT)
+        return false;
+    struct ir_value *bound = op->operands[swapped], *position = op->operands[!swapped];
+    *found = (struct comparison){op->results[0], bound, op->code == OP_LE || op->code == OP_GE};
+    return bound->axes && !(bound->axes & AXIS_BIT(axis)) && is_position_on(position, axis) && is_position_sum(bound);
+}
+
+struct looking {
+    int axis;
+    struct comparison found;
+};
+
+static void look_for_comparison(void *data, struct ir_op *op) {
+    struct looking *looking = data;
+    struct comparison one;
+    if (!looking->found.result && op->result_count == 1 && is_comparison(op, looking->axis, &one))
+        looking->found = one;
+}
+
+// In loops of products, where a tile is much work and few are left.
+static struct comparison comparison_in(const struct pass_context *context, const struct ir_op *loop) {
+    struct looking looking = {.axis = loop->axis};
+    if (uses_matrix_units(context->config, &context->out->options.target) && contains_code(loop->regions[0], OP_DOT))
+        walk_ops(loop->regions[0], look_for_comparison, &looking);
+    return looking.found;
+}
+
+// Up to where all of the tile compare true: no further than hi, no less than lo.
+static struct ir_value *sure_end(struct ir_builder *builder, const struct comparison *comparison, struct ir_value *lo,
+                                 struct ir_value *hi) {
+    struct ir_value *end = ir_cast(builder, TYPE_I64, at_begin(builder, comparison->bound));
+    if (comparison->equal)
+        end = ir_binary(builder, OP_ADD, end, ir_integer(builder, TYPE_I64, 1));
+    return ir_binary(builder, OP_MAX, ir_binary(builder, OP_MIN, end, hi), lo);
+}
+
+static void settle_comparison(struct ir_kernel *kernel, struct ir_op *main) {
+    struct looking looking = {.axis = main->axis};
+    walk_ops(main->regions[0], look_for_comparison, &looking);
+    struct ir_builder builder = builder_before(kernel, looking.found.result->def);
+    struct ir_value *yes = ir_integer(&builder, TYPE_BOOL, 1);
+    ir_replace_uses(kernel, looking.found.result, ir_broadcast(&builder, looking.found.result->axes, yes));
+}
+
+// ---------------------------------------------------------------------------------------------- peeling
+
 // The guard of an expanded jagged loop compares with the loop's own bound: tell the copy its new one.
 static void peel(struct pass_context *context, struct ir_op *loop) {
     struct ir_kernel *kernel = context->kernel;
@@ -54,7 +148,9 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     context->out->axes[axis] = context->out->axes[loop->axis];
     struct ir_value *lo = loop->operands[0], *hi = loop->operands[1];
     struct ir_value *block = ir_integer(&before, TYPE_I64, context->out->axes[axis].block);
-    struct ir_value *span = ir_binary(&before, OP_SUB, hi, lo);
+    struct comparison comparison = comparison_in(context, loop);
+    struct ir_value *end = comparison.result ? sure_end(&before, &comparison, lo, hi) : hi;
+    struct ir_value *span = ir_binary(&before, OP_SUB, end, lo);
     struct ir_value *full = ir_binary(&before, OP_SUB, span, ir_binary(&before, OP_MOD, span, block));
     struct ir_value *middle = ir_binary(&before, OP_ADD, lo, full);  // between hi and lo where the range is empty
     full->name = middle->name = arena_printf(context->arena, "%s_full", kernel->axes[loop->axis].name);
@@ -64,11 +160,13 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     rename_op(&renaming, main);
     walk_ops(main->regions[0], rename_op, &renaming);
     main->operands[1] = middle;
+    if (comparison.result)
+        settle_comparison(kernel, main);
     context->out->axes[axis].exact = true;
     kernel->axes[axis].lo = lo;
     kernel->axes[axis].hi = hi;  // what the guard inside compares with
     kernel->axes[axis].loop = main;
-    context->out->axes[loop->axis].single = true;
+    context->out->axes[loop->axis].single = !comparison.result;
     context->out->axes[loop->axis].origin = lo;
     loop->operands[0] = middle;
     kernel->axes[loop->axis].lo = middle;
