@@ -360,6 +360,8 @@ static bool take_result(struct arena *arena, const struct nvrtc *nvrtc, void *pr
     return result == 0;
 }
 
+enum { INVALID_OPTION = 5 };  // NVRTC_ERROR_INVALID_OPTION
+
 static struct status compile_program(struct arena *arena, const struct nvrtc *nvrtc, void *program, struct target target,
                                      struct cuda_binary *binary)
 {
@@ -370,6 +372,9 @@ static struct status compile_program(struct arena *arena, const struct nvrtc *nv
     int count = binary->ptx ? 2 : 4;
     int result = nvrtc->compile(program, count, options);
     const char *log = program_log(arena, nvrtc, program);
+    if (result == INVALID_OPTION && target.specific)  // it lists numbers of architectures alone
+        return status_failed(arena, "missing.architecture", "NVRTC %d.%d has sm_%d and not %s; take one of CUDA 12.0 or newer, or a config "
+                             "with another dot than wgmma", nvrtc->major, nvrtc->minor, target.sm, target_name(arena, target));
     if (result != 0)
         return status_failed(arena, "internal.nvrtc", "NVRTC refuses the text for %s (%s):\n%s", target_name(arena, target),
                              nvrtc->error_string(result), log);

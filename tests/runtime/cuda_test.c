@@ -192,6 +192,26 @@ static void refused_text(struct tap *tap)
     CHECK_NUMBER(tap, driver->launches, 0);
 }
 
+// The default for products on sm_90 takes what only sm_90a has.
+static void specific_architecture(struct tap *tap)
+{
+    static const char product[] = "kernel product<T: float>(x: T[M, K], w: T[K, N]) -> out: T[M, N] {\n"
+                                  "    for (tm, tn) in tile(M, N) {\n"
+                                  "        var acc: accum(T)[tm, tn] = 0;\n"
+                                  "        for tk in tile(K) { acc += dot[tk](x[tm, tk], w[tk, tn]); }\n"
+                                  "        out[tm, tn] = acc;\n    }\n}\n";
+    static const char *const arguments[] = {"x=ones", "w=ones"}, *const dims[] = {"M=64", "K=64", "N=64"}, *const types[] = {"T=bf16"};
+    struct tilec_run_options options = {.argument_count = 2, .arguments = arguments, .dim_count = 3, .dims = dims,
+                                        .type_count = 1, .types = types, .device = "cuda"};
+    reset();
+    driver->sm = 90;
+    compiler->knows_no_sm_90a = 1;
+    struct outcome outcome = run_text(product, options);
+    CHECK(tap, strstr(compiler->options, "=sm_90a "));
+    FAILS(&outcome, TILEC_MISSING, "missing.architecture", "has sm_90 and not sm_90a");
+    CHECK_NUMBER(tap, driver->launches, 0);
+}
+
 static void no_rows_no_launch(struct tap *tap)
 {
     static const char *const dims[] = {"B=0", "M=8"};
@@ -537,6 +557,7 @@ static const struct tap_test tests[] = {
     {"a second run compiles nothing", a_second_run_compiles_nothing},
     {"cubin or PTX", architectures},
     {"a text that NVRTC refuses", refused_text},
+    {"an architecture of which NVRTC knows only the plain form", specific_architecture},
     {"no rows, no launch", no_rows_no_launch},
     {"limits", limits},
     {"limits of shared memory", limits_of_shared_memory},

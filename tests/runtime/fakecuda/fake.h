@@ -46,6 +46,7 @@ extern struct fake_cuda fake_cuda;
 struct fake_nvrtc {
     int registers;           // that "ptxas" says a kernel uses; 0: 32
     int refuses;             // the text doesn't compile
+    int knows_no_sm_90a;     // as before CUDA 12
     int compiles;
     char options[1024];      // of the last compile
 };

@@ -77,6 +77,7 @@ EXPORT int nvrtcCompileProgram(void *made, int count, const char *const *options
     }
     pthread_mutex_unlock(&lock);
     if (fake_nvrtc.refuses) return program->log = strdup("kernel.cu(1): error: refused\n"), 6;
+    if (fake_nvrtc.knows_no_sm_90a && strstr(fake_nvrtc.options, "_90a ")) return 5;  // NVRTC_ERROR_INVALID_OPTION
     for (const char *at = program->binary; (at = strstr(at, "__global__"));) {
         at = strchr(strchr(at, '(') + 1, ')') + 2;  // behind __launch_bounds__(…)
         add_usage(&program->log, at, strcspn(at, "("));
