@@ -23,6 +23,10 @@ enum {
     LONGEST_FULL = 256,   // a full axis over this leaves no room in shared memory
     RESIDENT = 3,         // blocks on a multiprocessor: they wait for memory in turns
     GROUPS_OF = 90,       // sm_90a
+    MULTIPROCESSORS = 132,
+    SHARED_BYTES = 227 * 1024,
+    MOST_STAGES = 4,
+    LEAST_STAGES = 2,
 };
 
 struct products {
@@ -128,11 +132,37 @@ static struct config *copy_of(struct arena *arena, const struct config *config) 
     return copy;
 }
 
+// note [producers] Blocks that stay, for which warps of their own copy, hide what a block waits for at its beginning and
+// its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm.
+static struct config *with_producers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                                     int sm) {
+    struct lower_options options = {.target = {TARGET_CUDA, sm, true}};
+    struct config *wish = copy_of(arena, config);
+    wish->producers = MULTIPROCESSORS;
+    for (wish->stages = MOST_STAGES; wish->stages >= LEAST_STAGES; wish->stages--) {
+        struct status status = config_check(arena, kernel, wish);
+        const struct lowered *lowered = status.ok ? lower(arena, kernel, wish, &options, &status) : NULL;
+        bool fits = lowered && lowered->produced_count > 0;
+        for (int i = 0; fits && i < lowered->produced_count; i++)
+            fits = produced_bytes(&lowered->produced[i], wish->stages) <= SHARED_BYTES;
+        if (fits)
+            return wish;
+    }
+    return NULL;
+}
+
 struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm) {
     for (int groups = sm == GROUPS_OF; groups >= 0 && sm >= 80 && may_multiply(kernel); groups--) {
         struct config *products = copy_of(arena, config);
-        if (shape(arena, kernel, products, groups) && lowers(arena, kernel, products, sm, groups))
-            return products;
+        if (!shape(arena, kernel, products, groups))
+            continue;
+        if (!lowers(arena, kernel, products, sm, groups))
+            products->stages = 1;  // all of what is summed over may be one tile
+        if (!lowers(arena, kernel, products, sm, groups))
+            continue;
+        bool plain = groups && !has_computed_operand(kernel->body);
+        struct config *produced = plain ? with_producers(arena, kernel, products, sm) : NULL;
+        return produced ? produced : products;
     }
     return NULL;
 }
