@@ -50,7 +50,7 @@ bool is_carried_here(const struct emitter *emitter, const struct ir_value *resul
 bool has_mapped(const struct ir_op *op);
 
 // One thread sends for the tile, to the place `to`, whose barrier is `phase`; or all producing threads copy it.
-void send_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
+void send_boxes(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
 void copy_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
 
 struct deliveries {  // of a region's own operations

@@ -188,7 +188,7 @@ static void send(struct emitter *emitter, const struct delivery *delivery) {
     if (!by_threads)
         line(emitter, "%s(%s, %lld);", helper(emitter, "tile_phase_expect"), full, (long long)ring->bytes);
     for (int i = 0; i < delivery->count; i++)
-        (by_threads ? copy_tile : send_tile)(emitter, delivery->loads[i], to, full);
+        (by_threads ? copy_tile : send_boxes)(emitter, delivery->loads[i], to, full);
     if (by_threads) {
         line(emitter, "%s();", helper(emitter, "tile_copies_seen"));
         arrive(emitter, full);

@@ -42,7 +42,7 @@ static const char *coordinate(struct emitter *emitter, const struct ir_value *in
     return wide ? print(emitter, "(int)%s", value_text(emitter, index, 14)) : value_text(emitter, index, 12);
 }
 
-void send_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase) {
+void send_boxes(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase) {
     struct tile tile = tile_of(emitter, load);
     const struct ir_param *param = &emitter->kernel->params[load->param];
     const struct tile_map *map = &emitter->produced->maps[load->map - 1];

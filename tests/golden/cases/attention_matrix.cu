@@ -223,10 +223,11 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             }
         }
         // 26: for tk in jagged_tile(tq.end) {
-        const int i_6 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i_3), -2146435071LL, 2146435071LL);
-        const int tk_full = i_6 - i_6 % 32;
+        const long long i_6 = begin + (long long)tq0;
+        const int i_7 = (int)tile_clampi_i64(tile_mini_i64(i_6 + 64LL, i_3), -2146435071LL, 2146435071LL);
+        const int i_8 = (int)tile_maxi_i64(tile_mini_i64(i_6 + 1LL, (long long)i_7), 0LL);
+        const int tk_full = i_8 - i_8 % 32;
         for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
-            const int tk = tk0 + tk_t;
             // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
             // 28: let causal = tq >= tk ? score : 0;
             // 29: acc += dot[tk](T(causal), v[start + tk, th, e]);
@@ -244,6 +245,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             tile_copies_done();
             __syncthreads();
             float v_2[2][4][2];
+            bool inside[2][4][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
@@ -251,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         v_2[tq_i][tk_r][tk_v] = 0.0f;
+                        inside[tq_i][tk_r][tk_v] = true;
                     }
                 }
             }
@@ -280,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                        causal[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
+                        causal[tq_i][tk_r][tk_v] = inside[tq_i][tk_r][tk_v] ? score : 0.0f;
                     }
                 }
             }
@@ -306,19 +309,18 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 }
             }
         }
-        if (tk_full < i_6) {
-            const int tk0_2 = tk_full;
+        for (int tk0_2 = tk_full; tk0_2 < i_7; tk0_2 += 32) {
             const int tk_2 = tk0_2 + tk_t;
             __syncthreads();
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
                 const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_6);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_7);
             }
             #pragma unroll
             for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
                 const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_6);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_7);
             }
             tile_copies_done();
             __syncthreads();
@@ -360,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
                         const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
                         const float causal_2 = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_6 ? causal_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_7 ? causal_2 : 0.0f;
                     }
                 }
             }

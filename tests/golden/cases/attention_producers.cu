@@ -10,7 +10,7 @@
 //   tb_find: block 256 = vector 1 x lanes 32 x warps 8 x registers 1
 //   grid th, tb; strategy chunks of 128; dot wgmma, stages 2, producers 132; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, q at a multiple of 16 bytes, k at a multiple of 16 bytes, v at a multiple of 16 bytes, offsets ascends, out at a multiple of 16 bytes
-// launches, in this order: jagged_hstu_attention_1, jagged_hstu_attention_2_maps, jagged_hstu_attention_2
+// launches, in this order: jagged_hstu_attention_1, jagged_hstu_attention_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -75,6 +75,15 @@ static __device__ __forceinline__ void tile_phase_arrive(const unsigned at) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at) : "memory");
 }
 
+static __device__ __forceinline__ int tile_panel_cell(const int row, const int chunk, const int rows) {
+    return (chunk / 8 * rows + row) * 128 + (chunk % 8 ^ row % 8) * 16;
+}
+
+static __device__ __forceinline__ void tile_matrices_4(unsigned *m, const unsigned at) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(at) : "memory");
+}
+
 static __device__ __forceinline__ void tile_group_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -83,9 +92,9 @@ static __device__ __forceinline__ unsigned long long tile_panels(const unsigned 
     return (at & 0x3ffff) >> 4 | (unsigned long long)(panel >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
 
-static __device__ __forceinline__ void tile_group_bf16_64_tile_fresh(float *c, const int h, const int j, const unsigned a, const unsigned b, const int panel, const int more) {
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-                 " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 0, 0; }"
+static __device__ __forceinline__ void tile_group_bf16_64_registers_fresh(float *c, const int h, const int j, const unsigned *a, const unsigned b, const int panel, const int more) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+                 " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0; }"
                  : "+f"(c[0 * j]), "+f"(c[0 * j + 1]), "+f"(c[h + 0 * j]), "+f"(c[h + 0 * j + 1]),
                    "+f"(c[1 * j]), "+f"(c[1 * j + 1]), "+f"(c[h + 1 * j]), "+f"(c[h + 1 * j + 1]),
                    "+f"(c[2 * j]), "+f"(c[2 * j + 1]), "+f"(c[h + 2 * j]), "+f"(c[h + 2 * j + 1]),
@@ -94,7 +103,7 @@ static __device__ __forceinline__ void tile_group_bf16_64_tile_fresh(float *c, c
                    "+f"(c[5 * j]), "+f"(c[5 * j + 1]), "+f"(c[h + 5 * j]), "+f"(c[h + 5 * j + 1]),
                    "+f"(c[6 * j]), "+f"(c[6 * j + 1]), "+f"(c[h + 6 * j]), "+f"(c[h + 6 * j + 1]),
                    "+f"(c[7 * j]), "+f"(c[7 * j + 1]), "+f"(c[h + 7 * j]), "+f"(c[h + 7 * j + 1])
-                 : "l"(tile_panels(a, 16)), "l"(tile_panels(b, panel)), "r"(more) : "memory");
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(tile_panels(b, panel)), "r"(more) : "memory");
 }
 
 static __device__ __forceinline__ void tile_group_end() {
@@ -132,6 +141,10 @@ static __device__ __forceinline__ unsigned tile_pack_bf16(const float low, const
     return pair;
 }
 
+static __device__ __forceinline__ void tile_group_sent() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
 static __device__ __forceinline__ void tile_group_bf16_64_registers_transposed(float *c, const int h, const int j, const unsigned *a, const unsigned b, const int panel) {
     asm volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
                  " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1; }"
@@ -146,8 +159,8 @@ static __device__ __forceinline__ void tile_group_bf16_64_registers_transposed(f
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(tile_panels(b, panel)) : "memory");
 }
 
-static __device__ __forceinline__ void tile_group_sent() {
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+static __device__ __forceinline__ void tile_group_but_1() {
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 }
 
 static __device__ __forceinline__ void tile_group_done() {
@@ -229,7 +242,7 @@ static __device__ __forceinline__ unsigned tile_address(const unsigned char *sha
 }
 
 // launch: ceil(… / 256) blocks of 256 threads
-extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_1(const long long *__restrict__ offsets, int *__restrict__ found_7, int N, int B) {
+extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_1(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, const long long *__restrict__ offsets, int *__restrict__ found_7, int *__restrict__ state_8, int N, int H, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
@@ -270,19 +283,17 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_1(const 
         i_5 = i_24;
     }
     if (inside) found_7[tb_find] = (int)i_4;
-}
-
-// launch: 1 blocks of 32 threads
-extern "C" __global__ void __launch_bounds__(32) jagged_hstu_attention_2_maps(const unsigned short *__restrict__ q, const unsigned short *__restrict__ k, const unsigned short *__restrict__ v, int *__restrict__ state_8, int N, int H) {
-    if (threadIdx.x == 0) *state_8 = 0;
-    if (threadIdx.x == 0) {
-        tile_map_4_bf16(state_8 + 32, q, 128, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
-    }
-    if (threadIdx.x == 1) {
-        tile_map_4_bf16(state_8 + 64, k, 64, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
-    }
-    if (threadIdx.x == 2) {
-        tile_map_4_bf16(state_8 + 96, v, 64, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) *state_8 = 0;
+        if (threadIdx.x == 0) {
+            tile_map_4_bf16(state_8 + 32, q, 128, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
+        }
+        if (threadIdx.x == 1) {
+            tile_map_4_bf16(state_8 + 64, k, 64, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
+        }
+        if (threadIdx.x == 2) {
+            tile_map_4_bf16(state_8 + 96, v, 64, (unsigned)64, (unsigned)N, 1ll * H * 64, (unsigned)H, 1ll * 64);
+        }
     }
 }
 
@@ -352,6 +363,16 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                 const unsigned q_tile = tiles + 1024 + q_place * 16384, q_free = tiles + 80 + q_place * 8;
                 q_place = q_place == 1 ? 0 : q_place + 1;
                 q_turn ^= q_place == 0;
+                unsigned kept_rows[4][1][4];
+                #pragma unroll
+                for (int d_k = 0; d_k < 4; ++d_k) {
+                    #pragma unroll
+                    for (int tq_m = 0; tq_m < 1; ++tq_m) {
+                        tile_matrices_4(kept_rows[d_k][tq_m], q_tile + tile_panel_cell((tq_m * 2 + warp / 4) * 64 + warp % 4 * 16 + lane % 16, d_k * 2 + lane / 16, 128));
+                    }
+                }
+                __syncwarp();
+                if (lane == 0) tile_phase_arrive(q_free);
                 int i_6[2];
                 #pragma unroll
                 for (int tq_i = 0; tq_i < 2; ++tq_i) {
@@ -370,12 +391,28 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                 }
                 // 26: for tk in jagged_tile(tq.end) {
-                const int i_7 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 128LL, i_4), -2146435071LL, 2146435071LL);
-                const int tk_full = i_7 - i_7 % 64;
-                unsigned under_way = 0;
-                for (int tk0 = 0; tk0 < tk_full; tk0 += 64) {
-                    const int tk = tk0 + tk_t;
+                const long long i_7 = begin + (long long)tq0;
+                const int i_8 = (int)tile_clampi_i64(tile_mini_i64(i_7 + 128LL, i_4), -2146435071LL, 2146435071LL);
+                const int i_9 = (int)tile_maxi_i64(tile_mini_i64(i_7 + 1LL, (long long)i_8), 0LL);
+                const int tk_full = i_9 - i_9 % 64;
+                if (0 < tk_full) {
+                    unsigned late_rows[4][1][4];
+                    unsigned late_tile, late_free, late_full;
+                    int late_turn;
+                    const int tk0_2 = 0;
                     // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
+                    // 28: let causal = tq >= tk ? score : 0;
+                    bool inside[2][8][2];
+                    #pragma unroll
+                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                        #pragma unroll
+                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                            #pragma unroll
+                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                inside[tq_i][tk_r][tk_v] = true;
+                            }
+                        }
+                    }
                     float v_2[2][8][2];
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                     const unsigned k_tile = tiles + 33792 + k_place * 8192, k_free = tiles + 112 + k_place * 8;
@@ -383,10 +420,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     k_turn ^= k_place == 0;
                     tile_group_begin();
                     #pragma unroll
-                    for (int d_k = 0; d_k < 4; ++d_k) {
+                    for (int d_k_3 = 0; d_k_3 < 4; ++d_k_3) {
                         #pragma unroll
-                        for (int tq_m = 0; tq_m < 1; ++tq_m) {
-                            tile_group_bf16_64_tile_fresh(&v_2[2 * tq_m][0][0], 16, 2, q_tile + (tq_m * 2 + warp / 4) * 8192 + d_k / 4 * 16384 + d_k % 4 * 32, k_tile + d_k / 4 * 8192 + d_k % 4 * 32, 16, d_k > 0);
+                        for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
+                            tile_group_bf16_64_registers_fresh(&v_2[2 * tq_m_4][0][0], 16, 2, kept_rows[d_k_3][tq_m_4], k_tile + d_k_3 / 4 * 8192 + d_k_3 % 4 * 32, 16, d_k_3 > 0);
                         }
                     }
                     tile_group_end();
@@ -401,10 +438,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         }
                     }
                     __syncwarp();
-                    if (lane == 0 && under_way) tile_phase_arrive(under_way);
-                    __syncwarp();
                     if (lane == 0) tile_phase_arrive(k_free);
-                    // 28: let causal = tq >= tk ? score : 0;
                     float causal[2][8][2];
                     #pragma unroll
                     for (int tq_i = 0; tq_i < 2; ++tq_i) {
@@ -413,26 +447,125 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
                                 const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                                causal[tq_i][tk_r][tk_v] = i_6[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
+                                causal[tq_i][tk_r][tk_v] = inside[tq_i][tk_r][tk_v] ? score : 0.0f;
                             }
                         }
                     }
                     // 29: acc += dot[tk](T(causal), v[start + tk, th, e]);
-                    unsigned rows[4][1][4];
                     #pragma unroll
-                    for (int tk_k = 0; tk_k < 4; ++tk_k) {
+                    for (int tk_k_2 = 0; tk_k_2 < 4; ++tk_k_2) {
                         #pragma unroll
-                        for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
-                            rows[tk_k][tq_m_2][0] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k][0], causal[2 * tq_m_2][2 * tk_k][1]);
-                            rows[tk_k][tq_m_2][1] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k][0], causal[2 * tq_m_2 + 1][2 * tk_k][1]);
-                            rows[tk_k][tq_m_2][2] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k + 1][0], causal[2 * tq_m_2][2 * tk_k + 1][1]);
-                            rows[tk_k][tq_m_2][3] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k + 1][0], causal[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
+                        for (int tq_m_5 = 0; tq_m_5 < 1; ++tq_m_5) {
+                            late_rows[tk_k_2][tq_m_5][0] = tile_pack_bf16(causal[2 * tq_m_5][2 * tk_k_2][0], causal[2 * tq_m_5][2 * tk_k_2][1]);
+                            late_rows[tk_k_2][tq_m_5][1] = tile_pack_bf16(causal[2 * tq_m_5 + 1][2 * tk_k_2][0], causal[2 * tq_m_5 + 1][2 * tk_k_2][1]);
+                            late_rows[tk_k_2][tq_m_5][2] = tile_pack_bf16(causal[2 * tq_m_5][2 * tk_k_2 + 1][0], causal[2 * tq_m_5][2 * tk_k_2 + 1][1]);
+                            late_rows[tk_k_2][tq_m_5][3] = tile_pack_bf16(causal[2 * tq_m_5 + 1][2 * tk_k_2 + 1][0], causal[2 * tq_m_5 + 1][2 * tk_k_2 + 1][1]);
                         }
                     }
-                    tile_phase_await(tiles + 128 + v_place * 8, v_turn);
-                    const unsigned v_tile = tiles + 50176 + v_place * 8192, v_free = tiles + 144 + v_place * 8;
+                    late_full = tiles + 128 + v_place * 8, late_turn = v_turn;
+                    late_tile = tiles + 50176 + v_place * 8192, late_free = tiles + 144 + v_place * 8;
                     v_place = v_place == 1 ? 0 : v_place + 1;
                     v_turn ^= v_place == 0;
+                    for (int tk0_3 = tk0_2 + 64; tk0_3 < tk_full; tk0_3 += 64) {
+                        bool inside_2[2][8][2];
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    inside_2[tq_i][tk_r][tk_v] = true;
+                                }
+                            }
+                        }
+                        float v_3[2][8][2];
+                        tile_phase_await(tiles + 96 + k_place * 8, k_turn);
+                        const unsigned k_tile_2 = tiles + 33792 + k_place * 8192, k_free_2 = tiles + 112 + k_place * 8;
+                        k_place = k_place == 1 ? 0 : k_place + 1;
+                        k_turn ^= k_place == 0;
+                        tile_group_begin();
+                        #pragma unroll
+                        for (int d_k_4 = 0; d_k_4 < 4; ++d_k_4) {
+                            #pragma unroll
+                            for (int tq_m_6 = 0; tq_m_6 < 1; ++tq_m_6) {
+                                tile_group_bf16_64_registers_fresh(&v_3[2 * tq_m_6][0][0], 16, 2, kept_rows[d_k_4][tq_m_6], k_tile_2 + d_k_4 / 4 * 8192 + d_k_4 % 4 * 32, 16, d_k_4 > 0);
+                            }
+                        }
+                        tile_group_sent();
+                        tile_phase_await(late_full, late_turn);
+                        #pragma unroll
+                        for (int e_r = 0; e_r < 8; ++e_r) {
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int e_v = 0; e_v < 2; ++e_v) {
+                                    tile_hold(&acc[e_r][tq_i][e_v]);
+                                }
+                            }
+                        }
+                        tile_group_begin();
+                        #pragma unroll
+                        for (int tk_k_3 = 0; tk_k_3 < 4; ++tk_k_3) {
+                            #pragma unroll
+                            for (int tq_m_7 = 0; tq_m_7 < 1; ++tq_m_7) {
+                                tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_7][0], 2, 4, late_rows[tk_k_3][tq_m_7], late_tile + tk_k_3 * 2048, 8192);
+                            }
+                        }
+                        tile_group_sent();
+                        tile_group_but_1();
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    tile_hold(&v_3[tq_i][tk_r][tk_v]);
+                                }
+                            }
+                        }
+                        __syncwarp();
+                        if (lane == 0) tile_phase_arrive(k_free_2);
+                        float causal_2[2][8][2];
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
+                                    causal_2[tq_i][tk_r][tk_v] = inside_2[tq_i][tk_r][tk_v] ? score_2 : 0.0f;
+                                }
+                            }
+                        }
+                        tile_group_done();
+                        #pragma unroll
+                        for (int e_r = 0; e_r < 8; ++e_r) {
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int e_v = 0; e_v < 2; ++e_v) {
+                                    tile_hold(&acc[e_r][tq_i][e_v]);
+                                }
+                            }
+                        }
+                        __syncwarp();
+                        if (lane == 0) tile_phase_arrive(late_free);
+                        #pragma unroll
+                        for (int tk_k_4 = 0; tk_k_4 < 4; ++tk_k_4) {
+                            #pragma unroll
+                            for (int tq_m_8 = 0; tq_m_8 < 1; ++tq_m_8) {
+                                late_rows[tk_k_4][tq_m_8][0] = tile_pack_bf16(causal_2[2 * tq_m_8][2 * tk_k_4][0], causal_2[2 * tq_m_8][2 * tk_k_4][1]);
+                                late_rows[tk_k_4][tq_m_8][1] = tile_pack_bf16(causal_2[2 * tq_m_8 + 1][2 * tk_k_4][0], causal_2[2 * tq_m_8 + 1][2 * tk_k_4][1]);
+                                late_rows[tk_k_4][tq_m_8][2] = tile_pack_bf16(causal_2[2 * tq_m_8][2 * tk_k_4 + 1][0], causal_2[2 * tq_m_8][2 * tk_k_4 + 1][1]);
+                                late_rows[tk_k_4][tq_m_8][3] = tile_pack_bf16(causal_2[2 * tq_m_8 + 1][2 * tk_k_4 + 1][0], causal_2[2 * tq_m_8 + 1][2 * tk_k_4 + 1][1]);
+                            }
+                        }
+                        late_full = tiles + 128 + v_place * 8, late_turn = v_turn;
+                        late_tile = tiles + 50176 + v_place * 8192, late_free = tiles + 144 + v_place * 8;
+                        v_place = v_place == 1 ? 0 : v_place + 1;
+                        v_turn ^= v_place == 0;
+                    }
+                    tile_phase_await(late_full, late_turn);
                     #pragma unroll
                     for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
@@ -445,42 +578,44 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                     tile_group_begin();
                     #pragma unroll
-                    for (int tk_k = 0; tk_k < 4; ++tk_k) {
+                    for (int tk_k_5 = 0; tk_k_5 < 4; ++tk_k_5) {
                         #pragma unroll
-                        for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
-                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_2][0], 2, 4, rows[tk_k][tq_m_2], v_tile + tk_k * 2048, 8192);
+                        for (int tq_m_9 = 0; tq_m_9 < 1; ++tq_m_9) {
+                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_9][0], 2, 4, late_rows[tk_k_5][tq_m_9], late_tile + tk_k_5 * 2048, 8192);
                         }
                     }
                     tile_group_sent();
-                    under_way = v_free;
-                }
-                tile_group_done();
-                #pragma unroll
-                for (int e_r = 0; e_r < 8; ++e_r) {
+                    tile_group_done();
                     #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                    for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
-                        for (int e_v = 0; e_v < 2; ++e_v) {
-                            tile_hold(&acc[e_r][tq_i][e_v]);
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int e_v = 0; e_v < 2; ++e_v) {
+                                tile_hold(&acc[e_r][tq_i][e_v]);
+                            }
                         }
                     }
+                    __syncwarp();
+                    if (lane == 0) tile_phase_arrive(late_free);
                 }
-                __syncwarp();
-                if (lane == 0 && under_way) tile_phase_arrive(under_way);
-                if (tk_full < i_7) {
-                    const int tk0_2 = tk_full;
-                    const int tk_2 = tk0_2 + tk_t;
-                    float v_3[2][8][2];
+                if (tk_full < i_8) {
+                    unsigned late_rows_2[4][1][4];
+                    unsigned late_tile_2, late_free_2, late_full_2;
+                    int late_turn_2;
+                    const int tk0_5 = tk_full;
+                    const int tk_3 = tk0_5 + tk_t;
+                    float v_4[2][8][2];
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
-                    const unsigned k_tile_2 = tiles + 33792 + k_place * 8192, k_free_2 = tiles + 112 + k_place * 8;
+                    const unsigned k_tile_3 = tiles + 33792 + k_place * 8192, k_free_3 = tiles + 112 + k_place * 8;
                     k_place = k_place == 1 ? 0 : k_place + 1;
                     k_turn ^= k_place == 0;
                     tile_group_begin();
                     #pragma unroll
-                    for (int d_k_2 = 0; d_k_2 < 4; ++d_k_2) {
+                    for (int d_k_5 = 0; d_k_5 < 4; ++d_k_5) {
                         #pragma unroll
-                        for (int tq_m_3 = 0; tq_m_3 < 1; ++tq_m_3) {
-                            tile_group_bf16_64_tile_fresh(&v_3[2 * tq_m_3][0][0], 16, 2, q_tile + (tq_m_3 * 2 + warp / 4) * 8192 + d_k_2 / 4 * 16384 + d_k_2 % 4 * 32, k_tile_2 + d_k_2 / 4 * 8192 + d_k_2 % 4 * 32, 16, d_k_2 > 0);
+                        for (int tq_m_11 = 0; tq_m_11 < 1; ++tq_m_11) {
+                            tile_group_bf16_64_registers_fresh(&v_4[2 * tq_m_11][0][0], 16, 2, kept_rows[d_k_5][tq_m_11], k_tile_3 + d_k_5 / 4 * 8192 + d_k_5 % 4 * 32, 16, d_k_5 > 0);
                         }
                     }
                     tile_group_end();
@@ -490,40 +625,130 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         for (int tk_r = 0; tk_r < 8; ++tk_r) {
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                tile_hold(&v_3[tq_i][tk_r][tk_v]);
+                                tile_hold(&v_4[tq_i][tk_r][tk_v]);
                             }
                         }
                     }
                     __syncwarp();
-                    if (lane == 0) tile_phase_arrive(k_free_2);
-                    float v_4[2][8][2];
+                    if (lane == 0) tile_phase_arrive(k_free_3);
+                    float v_5[2][8][2];
                     #pragma unroll
                     for (int tq_i = 0; tq_i < 2; ++tq_i) {
                         #pragma unroll
                         for (int tk_r = 0; tk_r < 8; ++tk_r) {
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
-                                const float causal_2 = i_6[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                                v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_7 ? causal_2 : 0.0f;
+                                const float score_3 = tile_silu_rough(v_4[tq_i][tk_r][tk_v] * alpha) * scale;
+                                const float causal_3 = i_6[tq_i] >= tk_3 + tk_r * 8 + tk_v ? score_3 : 0.0f;
+                                v_5[tq_i][tk_r][tk_v] = tk_3 + tk_r * 8 + tk_v < i_8 ? causal_3 : 0.0f;
                             }
                         }
                     }
-                    unsigned rows_2[4][1][4];
                     #pragma unroll
-                    for (int tk_k_2 = 0; tk_k_2 < 4; ++tk_k_2) {
+                    for (int tk_k_7 = 0; tk_k_7 < 4; ++tk_k_7) {
                         #pragma unroll
-                        for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
-                            rows_2[tk_k_2][tq_m_4][0] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2][0], v_4[2 * tq_m_4][2 * tk_k_2][1]);
-                            rows_2[tk_k_2][tq_m_4][1] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2][1]);
-                            rows_2[tk_k_2][tq_m_4][2] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4][2 * tk_k_2 + 1][1]);
-                            rows_2[tk_k_2][tq_m_4][3] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][1]);
+                        for (int tq_m_12 = 0; tq_m_12 < 1; ++tq_m_12) {
+                            late_rows_2[tk_k_7][tq_m_12][0] = tile_pack_bf16(v_5[2 * tq_m_12][2 * tk_k_7][0], v_5[2 * tq_m_12][2 * tk_k_7][1]);
+                            late_rows_2[tk_k_7][tq_m_12][1] = tile_pack_bf16(v_5[2 * tq_m_12 + 1][2 * tk_k_7][0], v_5[2 * tq_m_12 + 1][2 * tk_k_7][1]);
+                            late_rows_2[tk_k_7][tq_m_12][2] = tile_pack_bf16(v_5[2 * tq_m_12][2 * tk_k_7 + 1][0], v_5[2 * tq_m_12][2 * tk_k_7 + 1][1]);
+                            late_rows_2[tk_k_7][tq_m_12][3] = tile_pack_bf16(v_5[2 * tq_m_12 + 1][2 * tk_k_7 + 1][0], v_5[2 * tq_m_12 + 1][2 * tk_k_7 + 1][1]);
                         }
                     }
-                    tile_phase_await(tiles + 128 + v_place * 8, v_turn);
-                    const unsigned v_tile_2 = tiles + 50176 + v_place * 8192, v_free_2 = tiles + 144 + v_place * 8;
+                    late_full_2 = tiles + 128 + v_place * 8, late_turn_2 = v_turn;
+                    late_tile_2 = tiles + 50176 + v_place * 8192, late_free_2 = tiles + 144 + v_place * 8;
                     v_place = v_place == 1 ? 0 : v_place + 1;
                     v_turn ^= v_place == 0;
+                    for (int tk0_6 = tk0_5 + 64; tk0_6 < i_8; tk0_6 += 64) {
+                        const int tk_4 = tk0_6 + tk_t;
+                        float v_6[2][8][2];
+                        tile_phase_await(tiles + 96 + k_place * 8, k_turn);
+                        const unsigned k_tile_4 = tiles + 33792 + k_place * 8192, k_free_4 = tiles + 112 + k_place * 8;
+                        k_place = k_place == 1 ? 0 : k_place + 1;
+                        k_turn ^= k_place == 0;
+                        tile_group_begin();
+                        #pragma unroll
+                        for (int d_k_6 = 0; d_k_6 < 4; ++d_k_6) {
+                            #pragma unroll
+                            for (int tq_m_13 = 0; tq_m_13 < 1; ++tq_m_13) {
+                                tile_group_bf16_64_registers_fresh(&v_6[2 * tq_m_13][0][0], 16, 2, kept_rows[d_k_6][tq_m_13], k_tile_4 + d_k_6 / 4 * 8192 + d_k_6 % 4 * 32, 16, d_k_6 > 0);
+                            }
+                        }
+                        tile_group_sent();
+                        tile_phase_await(late_full_2, late_turn_2);
+                        #pragma unroll
+                        for (int e_r = 0; e_r < 8; ++e_r) {
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int e_v = 0; e_v < 2; ++e_v) {
+                                    tile_hold(&acc[e_r][tq_i][e_v]);
+                                }
+                            }
+                        }
+                        tile_group_begin();
+                        #pragma unroll
+                        for (int tk_k_8 = 0; tk_k_8 < 4; ++tk_k_8) {
+                            #pragma unroll
+                            for (int tq_m_14 = 0; tq_m_14 < 1; ++tq_m_14) {
+                                tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_14][0], 2, 4, late_rows_2[tk_k_8][tq_m_14], late_tile_2 + tk_k_8 * 2048, 8192);
+                            }
+                        }
+                        tile_group_sent();
+                        tile_group_but_1();
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    tile_hold(&v_6[tq_i][tk_r][tk_v]);
+                                }
+                            }
+                        }
+                        __syncwarp();
+                        if (lane == 0) tile_phase_arrive(k_free_4);
+                        float v_7[2][8][2];
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    const float score_4 = tile_silu_rough(v_6[tq_i][tk_r][tk_v] * alpha) * scale;
+                                    const float causal_4 = i_6[tq_i] >= tk_4 + tk_r * 8 + tk_v ? score_4 : 0.0f;
+                                    v_7[tq_i][tk_r][tk_v] = tk_4 + tk_r * 8 + tk_v < i_8 ? causal_4 : 0.0f;
+                                }
+                            }
+                        }
+                        tile_group_done();
+                        #pragma unroll
+                        for (int e_r = 0; e_r < 8; ++e_r) {
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int e_v = 0; e_v < 2; ++e_v) {
+                                    tile_hold(&acc[e_r][tq_i][e_v]);
+                                }
+                            }
+                        }
+                        __syncwarp();
+                        if (lane == 0) tile_phase_arrive(late_free_2);
+                        #pragma unroll
+                        for (int tk_k_9 = 0; tk_k_9 < 4; ++tk_k_9) {
+                            #pragma unroll
+                            for (int tq_m_15 = 0; tq_m_15 < 1; ++tq_m_15) {
+                                late_rows_2[tk_k_9][tq_m_15][0] = tile_pack_bf16(v_7[2 * tq_m_15][2 * tk_k_9][0], v_7[2 * tq_m_15][2 * tk_k_9][1]);
+                                late_rows_2[tk_k_9][tq_m_15][1] = tile_pack_bf16(v_7[2 * tq_m_15 + 1][2 * tk_k_9][0], v_7[2 * tq_m_15 + 1][2 * tk_k_9][1]);
+                                late_rows_2[tk_k_9][tq_m_15][2] = tile_pack_bf16(v_7[2 * tq_m_15][2 * tk_k_9 + 1][0], v_7[2 * tq_m_15][2 * tk_k_9 + 1][1]);
+                                late_rows_2[tk_k_9][tq_m_15][3] = tile_pack_bf16(v_7[2 * tq_m_15 + 1][2 * tk_k_9 + 1][0], v_7[2 * tq_m_15 + 1][2 * tk_k_9 + 1][1]);
+                            }
+                        }
+                        late_full_2 = tiles + 128 + v_place * 8, late_turn_2 = v_turn;
+                        late_tile_2 = tiles + 50176 + v_place * 8192, late_free_2 = tiles + 144 + v_place * 8;
+                        v_place = v_place == 1 ? 0 : v_place + 1;
+                        v_turn ^= v_place == 0;
+                    }
+                    tile_phase_await(late_full_2, late_turn_2);
                     #pragma unroll
                     for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
@@ -536,13 +761,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                     tile_group_begin();
                     #pragma unroll
-                    for (int tk_k_2 = 0; tk_k_2 < 4; ++tk_k_2) {
+                    for (int tk_k_10 = 0; tk_k_10 < 4; ++tk_k_10) {
                         #pragma unroll
-                        for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
-                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_4][0], 2, 4, rows_2[tk_k_2][tq_m_4], v_tile_2 + tk_k_2 * 2048, 8192);
+                        for (int tq_m_16 = 0; tq_m_16 < 1; ++tq_m_16) {
+                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_16][0], 2, 4, late_rows_2[tk_k_10][tq_m_16], late_tile_2 + tk_k_10 * 2048, 8192);
                         }
                     }
-                    tile_group_end();
+                    tile_group_sent();
+                    tile_group_done();
                     #pragma unroll
                     for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
@@ -554,10 +780,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         }
                     }
                     __syncwarp();
-                    if (lane == 0) tile_phase_arrive(v_free_2);
+                    if (lane == 0) tile_phase_arrive(late_free_2);
                 }
-                __syncwarp();
-                if (lane == 0) tile_phase_arrive(q_free);
                 // 31: out[start + tq, th, e] = acc;
                 unsigned pairs[8][2];
                 #pragma unroll
@@ -608,53 +832,54 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                 if (number_2 >= i_2) break;
                 const int th_2 = (int)(number_2 % H);
                 const int tb_2 = (int)(number_2 / H);
-                const long long i_8 = i - 1LL - tb_2;
-                const long long row_2 = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)i_8] - 1LL, (long long)(B - 1)), 0LL);
+                const long long i_10 = i - 1LL - tb_2;
+                const long long row_2 = tile_maxi_i64(tile_mini_i64((long long)found_7[(int)i_10] - 1LL, (long long)(B - 1)), 0LL);
                 const int row_i32_2 = (int)row_2;
                 const long long start_2 = offsets[row_i32_2];
-                const long long begin_2 = (i_8 - (start_2 / 128LL + row_2)) * 128LL;
+                const long long begin_2 = (i_10 - (start_2 / 128LL + row_2)) * 128LL;
                 const int begin_i32_2 = (int)tile_clampi_i64(begin_2, -2146435071LL, 2146435071LL);
-                const long long i_9 = begin_i32_2 >= 0 ? tile_mini_i64(begin_2 + 128LL, offsets[row_i32_2 + 1] - start_2) : begin_2;
-                const int i_10 = (int)tile_clampi_i64(i_9 - begin_2, -2146435071LL, 2146435071LL);
+                const long long i_11 = begin_i32_2 >= 0 ? tile_mini_i64(begin_2 + 128LL, offsets[row_i32_2 + 1] - start_2) : begin_2;
+                const int i_12 = (int)tile_clampi_i64(i_11 - begin_2, -2146435071LL, 2146435071LL);
                 const int start_i32_2 = (int)start_2;
-                for (int tq0_2 = 0; tq0_2 < i_10; tq0_2 += 128) {
-                    const int i_11 = (int)tile_clampi_i64(tile_mini_i64(begin_2 + (long long)tq0_2 + 128LL, i_9), -2146435071LL, 2146435071LL);
-                    const int tk_full_2 = i_11 - i_11 % 64;
+                for (int tq0_2 = 0; tq0_2 < i_12; tq0_2 += 128) {
+                    const long long i_13 = begin_2 + (long long)tq0_2;
+                    const int i_14 = (int)tile_clampi_i64(tile_mini_i64(i_13 + 128LL, i_11), -2146435071LL, 2146435071LL);
+                    const int i_15 = (int)tile_maxi_i64(tile_mini_i64(i_13 + 1LL, (long long)i_14), 0LL);
+                    const int tk_full_2 = i_15 - i_15 % 64;
                     tile_phase_await(tiles + 80 + q_place * 8, q_turn ^ 1);
                     const unsigned q_to = tiles + 1024 + q_place * 16384, q_full = tiles + 64 + q_place * 8;
                     tile_phase_expect(q_full, 16384);
-                    const int q_rows = tile_rows((long long)i_10 - tq0_2, 128);
+                    const int q_rows = tile_rows((long long)i_12 - tq0_2, 128);
                     tile_box_4(q_to + 0, maps + 0, q_full, 0 + 0, 128 - q_rows, start_i32_2 + (int)(begin_2 + (long long)tq0_2) + q_rows, th_2);
                     q_place = q_place == 1 ? 0 : q_place + 1;
                     q_turn ^= q_place == 0;
-                    for (int tk0_3 = 0; tk0_3 < tk_full_2; tk0_3 += 64) {
+                    for (int tk0_7 = 0; tk0_7 < tk_full_2; tk0_7 += 64) {
                         tile_phase_await(tiles + 112 + k_place * 8, k_turn ^ 1);
                         const unsigned k_to = tiles + 33792 + k_place * 8192, k_full = tiles + 96 + k_place * 8;
                         tile_phase_expect(k_full, 8192);
-                        tile_box_4(k_to + 0, maps + 32, k_full, 0 + 0, 0, start_i32_2 + tk0_3 + 64, th_2);
+                        tile_box_4(k_to + 0, maps + 32, k_full, 0 + 0, 0, start_i32_2 + tk0_7 + 64, th_2);
                         k_place = k_place == 1 ? 0 : k_place + 1;
                         k_turn ^= k_place == 0;
                         tile_phase_await(tiles + 144 + v_place * 8, v_turn ^ 1);
                         const unsigned v_to = tiles + 50176 + v_place * 8192, v_full = tiles + 128 + v_place * 8;
                         tile_phase_expect(v_full, 8192);
-                        tile_box_4(v_to + 0, maps + 64, v_full, 0 + 0, 0, start_i32_2 + tk0_3 + 64, th_2);
+                        tile_box_4(v_to + 0, maps + 64, v_full, 0 + 0, 0, start_i32_2 + tk0_7 + 64, th_2);
                         v_place = v_place == 1 ? 0 : v_place + 1;
                         v_turn ^= v_place == 0;
                     }
-                    if (tk_full_2 < i_11) {
-                        const int tk0_4 = tk_full_2;
+                    for (int tk0_8 = tk_full_2; tk0_8 < i_14; tk0_8 += 64) {
                         tile_phase_await(tiles + 112 + k_place * 8, k_turn ^ 1);
                         const unsigned k_to_2 = tiles + 33792 + k_place * 8192, k_full_2 = tiles + 96 + k_place * 8;
                         tile_phase_expect(k_full_2, 8192);
-                        const int k_rows = tile_rows((long long)i_11 - tk0_4, 64);
-                        tile_box_4(k_to_2 + 0, maps + 32, k_full_2, 0 + 0, 64 - k_rows, start_i32_2 + tk0_4 + k_rows, th_2);
+                        const int k_rows = tile_rows((long long)i_14 - tk0_8, 64);
+                        tile_box_4(k_to_2 + 0, maps + 32, k_full_2, 0 + 0, 64 - k_rows, start_i32_2 + tk0_8 + k_rows, th_2);
                         k_place = k_place == 1 ? 0 : k_place + 1;
                         k_turn ^= k_place == 0;
                         tile_phase_await(tiles + 144 + v_place * 8, v_turn ^ 1);
                         const unsigned v_to_2 = tiles + 50176 + v_place * 8192, v_full_2 = tiles + 128 + v_place * 8;
                         tile_phase_expect(v_full_2, 8192);
-                        const int v_rows = tile_rows((long long)i_11 - tk0_4, 64);
-                        tile_box_4(v_to_2 + 0, maps + 64, v_full_2, 0 + 0, 64 - v_rows, start_i32_2 + tk0_4 + v_rows, th_2);
+                        const int v_rows = tile_rows((long long)i_14 - tk0_8, 64);
+                        tile_box_4(v_to_2 + 0, maps + 64, v_full_2, 0 + 0, 64 - v_rows, start_i32_2 + tk0_8 + v_rows, th_2);
                         v_place = v_place == 1 ? 0 : v_place + 1;
                         v_turn ^= v_place == 0;
                     }

@@ -13,7 +13,7 @@
 //   tb_partial: block 32 = vector 1 x lanes 2 x warps 2 x registers 8
 //   grid tn, tn_join, tb, tb_join; strategy chunks of 128; dot wgmma, stages 3, producers 132; peel true; late true; stream false; min_blocks 0
 // wants: tensors are dense, extents and counts of elements at most 2^31 - 2^20, jagged at a multiple of 16 bytes, offsets ascends, dense at a multiple of 16 bytes, bias at a multiple of 16 bytes, out at a multiple of 16 bytes
-// launches, in this order: jagged_dense_bmm_1, jagged_dense_bmm_2_maps, jagged_dense_bmm_2
+// launches, in this order: jagged_dense_bmm_1, jagged_dense_bmm_2
 
 static __device__ __forceinline__ long long tile_clampi_i64(long long x, long long lo, long long hi) {
     return x < lo ? (lo < hi ? lo : hi) : x > hi ? hi : x;
@@ -229,7 +229,7 @@ static __device__ __forceinline__ unsigned tile_address(const unsigned char *sha
 }
 
 // launch: ceil(… / 256) blocks of 256 threads
-extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_1(const long long *__restrict__ offsets, int *__restrict__ found_5, int L, int B) {
+extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_1(const unsigned short *__restrict__ jagged, const long long *__restrict__ offsets, const unsigned short *__restrict__ dense, int *__restrict__ found_5, int *__restrict__ state_6, int L, int B) {
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
     const int tb_find_t = warp * 32 + lane;
@@ -268,16 +268,14 @@ extern "C" __global__ void __launch_bounds__(256) jagged_dense_bmm_1(const long 
         i_5 = i_24;
     }
     if (inside) found_5[tb_find] = (int)i_4;
-}
-
-// launch: 1 blocks of 32 threads
-extern "C" __global__ void __launch_bounds__(32) jagged_dense_bmm_2_maps(const unsigned short *__restrict__ jagged, const unsigned short *__restrict__ dense, int *__restrict__ state_6, int L, int B) {
-    if (threadIdx.x == 0) *state_6 = 0;
-    if (threadIdx.x == 0) {
-        tile_map_3_bf16(state_6 + 32, jagged, 128, (unsigned)128, (unsigned)L, 1ll * 128);
-    }
-    if (threadIdx.x == 1) {
-        tile_map_4_bf16(state_6 + 64, dense, 64, (unsigned)128, (unsigned)128, 1ll * 128, (unsigned)B, 1ll * 128 * 128);
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) *state_6 = 0;
+        if (threadIdx.x == 0) {
+            tile_map_3_bf16(state_6 + 32, jagged, 128, (unsigned)128, (unsigned)L, 1ll * 128);
+        }
+        if (threadIdx.x == 1) {
+            tile_map_4_bf16(state_6 + 64, dense, 64, (unsigned)128, (unsigned)128, 1ll * 128, (unsigned)B, 1ll * 128 * 128);
+        }
     }
 }
 

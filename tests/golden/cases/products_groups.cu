@@ -333,8 +333,8 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
         #pragma unroll
         for (int tk_k_3 = 0; tk_k_3 < 4; ++tk_k_3) {
             #pragma unroll
-            for (int tm_m_4 = 0; tm_m_4 < 1; ++tm_m_4) {
-                tile_group_f16_64_tile(&sums_2[2 * tm_m_4][0][0], 16, 2, tiles + tm_m_4 * 8192 + tk_k_3 / 4 * 8192 + tk_k_3 % 4 * 32, tiles + 8192 + tk_k_3 / 4 * 8192 + tk_k_3 % 4 * 32, 16);
+            for (int tm_m_5 = 0; tm_m_5 < 1; ++tm_m_5) {
+                tile_group_f16_64_tile(&sums_2[2 * tm_m_5][0][0], 16, 2, tiles + tm_m_5 * 8192 + tk_k_3 / 4 * 8192 + tk_k_3 % 4 * 32, tiles + 8192 + tk_k_3 / 4 * 8192 + tk_k_3 % 4 * 32, 16);
             }
         }
         tile_group_end();
@@ -379,8 +379,8 @@ extern "C" __global__ void __launch_bounds__(128) products(const unsigned short 
         #pragma unroll
         for (int tk_k_4 = 0; tk_k_4 < 4; ++tk_k_4) {
             #pragma unroll
-            for (int tm_m_5 = 0; tm_m_5 < 1; ++tm_m_5) {
-                tile_group_f16_64_tile(&sums_2[2 * tm_m_5][0][0], 16, 2, tiles + tm_m_5 * 8192 + tk_k_4 / 4 * 8192 + tk_k_4 % 4 * 32, tiles + 8192 + tk_k_4 / 4 * 8192 + tk_k_4 % 4 * 32, 16);
+            for (int tm_m_6 = 0; tm_m_6 < 1; ++tm_m_6) {
+                tile_group_f16_64_tile(&sums_2[2 * tm_m_6][0][0], 16, 2, tiles + tm_m_6 * 8192 + tk_k_4 / 4 * 8192 + tk_k_4 % 4 * 32, tiles + 8192 + tk_k_4 / 4 * 8192 + tk_k_4 % 4 * 32, 16);
             }
         }
         tile_group_end();
