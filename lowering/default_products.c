@@ -133,7 +133,20 @@ static struct config *copy_of(struct arena *arena, const struct config *config) 
 }
 
 // note [producers] Blocks that stay, for which warps of their own copy, hide what a block waits for at its beginning and
-// its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm.
+// its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm. Where all of the sum
+// is one tile there is little to hide, and where the engine for copies can't be used, blocks copy faster than few warps.
+static bool pays(const struct lowered *lowered, int stages) {
+    for (int i = 0; i < lowered->produced_count; i++) {
+        const struct produced *produced = &lowered->produced[i];
+        for (int m = 0; m < produced->map_count; m++)
+            if (!produced->maps[m].inner)
+                return false;
+        if (produced->by_threads || produced_bytes(produced, stages) > SHARED_BYTES)
+            return false;
+    }
+    return lowered->produced_count > 0;
+}
+
 static struct config *with_producers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
                                      int sm) {
     struct lower_options options = {.target = {TARGET_CUDA, sm, true}};
@@ -142,10 +155,7 @@ static struct config *with_producers(struct arena *arena, const struct ir_kernel
     for (wish->stages = MOST_STAGES; wish->stages >= LEAST_STAGES; wish->stages--) {
         struct status status = config_check(arena, kernel, wish);
         const struct lowered *lowered = status.ok ? lower(arena, kernel, wish, &options, &status) : NULL;
-        bool fits = lowered && lowered->produced_count > 0;
-        for (int i = 0; fits && i < lowered->produced_count; i++)
-            fits = produced_bytes(&lowered->produced[i], wish->stages) <= SHARED_BYTES;
-        if (fits)
+        if (lowered && pays(lowered, wish->stages))
             return wish;
     }
     return NULL;

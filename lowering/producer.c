@@ -165,6 +165,8 @@ static void map_load(void *data, struct ir_op *load) {
         cannot_produce(p, load->span, "a tile has at most 256 rows");
     else if (!tile_limits(p->kernel, load, rows, columns, &limits))
         cannot_produce(p, load->span, "more decides what is inside than ends of rows and columns");
+    else if (!p->produced->by_threads && limits.condition_count)
+        cannot_produce(p, load->span, "a tile that is wanted once isn't always wanted");
     else
         load->map = 1 + map_number(p, (struct tile_map){load->param, outer, p->context->out->axes[rows].block,
                                                         p->context->out->axes[columns].block,
