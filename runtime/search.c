@@ -177,6 +177,14 @@ static int knob_named(const struct search *search, const char *path)
     return -1;
 }
 
+// Blocks that share a tile get as much of it as one had before, and one that has it to itself no more.
+static void grow_for_cluster(const struct search *search, const struct config *standard, struct config *config)
+{
+    const char *shared = config_cluster_axis(search->kernel);
+    struct config_axis *axis = shared ? config_axis_named(config, shared) : NULL;
+    if (axis) axis->block = axis->block * config->cluster / standard->cluster;
+}
+
 // The default config under each other strategy for jagged loops, with every second size of piece: which strategy is right
 // depends on the rows' lengths more than anything else does, so all are tried at once.
 static struct config *next_strategy(struct search *search, struct arena *arena, const struct config *standard)
@@ -191,7 +199,8 @@ static struct config *next_strategy(struct search *search, struct arena *arena, 
         if (chunk >= 0) choices[chunk] = search->strategies % sizes;
         if (search->strategies % sizes % 2) continue;
         struct config *config = search_with_choices(search, arena, standard, choices, true);
-        if (config && is_new(search, arena, config) && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS))
+        if (config) grow_for_cluster(search, standard, config);
+        if (config && config_check(arena, search->kernel, config).ok && is_new(search, arena, config) && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS))
             return config;
     }
     return NULL;
@@ -203,29 +212,22 @@ static bool is_flavour(const char *path)
     return strncmp(path, "axes.", 5) != 0 && strcmp(path, "strategy") != 0 && strcmp(path, "chunk") != 0;
 }
 
-// Blocks that share a tile get as much of it as one had before.
-static void grow_for_cluster(const struct search *search, struct config *config)
-{
-    const char *shared = config_cluster_axis(search->kernel);
-    struct config_axis *axis = shared && config->cluster > 1 ? config_axis_named(config, shared) : NULL;
-    if (axis) axis->block *= config->cluster;
-}
-
 // The default config with one knob set otherwise, knob by knob: what each is worth here, before they are combined.
 static struct config *next_flavour(struct search *search, struct arena *arena, const struct config *standard)
 {
     const struct config_space *space = search->space;
     int at = 0;
     for (int knob = 0; knob < space->knob_count; knob++) {
+        const int count = space->knobs[knob].choice_count, step = count > 4 ? 3 : 1;  // of many not every one
         if (!is_flavour(space->knobs[knob].path)) continue;
-        for (int choice = 0; choice < space->knobs[knob].choice_count; choice++) {
+        for (int choice = step - 1; choice < count; choice += step) {
             if (at++ < search->flavours) continue;
             search->flavours = at;
             int *choices = ARENA_ARRAY(arena, int, space->knob_count + 1);
             for (int i = 0; i < space->knob_count; i++) choices[i] = -1;
             choices[knob] = choice;
             struct config *config = search_with_choices(search, arena, standard, choices, true);
-            if (config) grow_for_cluster(search, config);
+            if (config) grow_for_cluster(search, standard, config);
             bool fits = config && config_check(arena, search->kernel, config).ok && is_new(search, arena, config);
             if (fits && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS)) return config;
         }

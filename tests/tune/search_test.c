@@ -264,6 +264,43 @@ static void other_strategies(struct unit *unit)
     fixture_end(&fixture);
 }
 
+// The default with nothing else changed has had each other value of a knob before configs are combined; a row loop that
+// blocks of a cluster share is as much longer.
+static void each_knob_by_itself(struct unit *unit)
+{
+    enum { COUNT = 60 };
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin_with(&fixture, sums, "B=64", "offsets=offsets(uniform(1, 9))"))) {
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT);
+        struct search *search = search_new(fixture.arena, kernel, 7, &facts);
+        const struct config *standard = config_default(fixture.arena, kernel);
+        bool peel = false, late = false, stream = false, blocks[8] = {false}, clusters[16] = {false};
+        int shared = -1;
+        for (int i = 0; i < standard->axis_count; i++)
+            if (strcmp(standard->axes[i].name, config_cluster_axis(kernel)) == 0) shared = i;
+        for (int i = 0; i < COUNT && CHECK(unit, shared >= 0); i++) {
+            struct config *config = search_next(search, &rows);
+            if (!CHECK(unit, config != NULL)) break;
+            set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), landscape(config));
+            if (config->strategy != standard->strategy) continue;
+            int changed = (config->peel != standard->peel) + (config->late != standard->late) + (config->stream != standard->stream) +
+                          (config->min_blocks != standard->min_blocks) + (config->cluster != standard->cluster);
+            for (int a = 0; a < config->axis_count; a++) {
+                int block = standard->axes[a].block * (a == shared ? config->cluster : 1);
+                changed += config->axes[a].block != block || config->axes[a].warps != standard->axes[a].warps;
+            }
+            if (changed != 1) continue;
+            peel |= config->peel != standard->peel;
+            late |= config->late != standard->late;
+            stream |= config->stream != standard->stream;
+            blocks[config->min_blocks] = clusters[config->cluster] = true;
+        }
+        CHECK(unit, peel && late && stream && blocks[1] && blocks[2] && blocks[4] && clusters[2] && clusters[4] && clusters[8]);
+    }
+    fixture_end(&fixture);
+}
+
 // Rows without times teach nothing, and do no harm.
 static void nothing_works(struct unit *unit)
 {
@@ -361,6 +398,7 @@ int main(void)
         {"nothing to reckon with", nothing_to_reckon},
         {"reckoned order", reckoned_order},
         {"other strategies", other_strategies},
+        {"each knob by itself", each_knob_by_itself},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
         {"statuses have names", statuses_have_names},
