@@ -185,6 +185,15 @@ static void grow_for_cluster(const struct search *search, const struct config *s
     if (axis) axis->block = axis->block * config->cluster / standard->cluster;
 }
 
+// The default config with some choices made otherwise; NULL if that is none, was tried or isn't worth it.
+static struct config *vary(struct search *search, struct arena *arena, const struct config *standard, const int *choices)
+{
+    struct config *config = search_with_choices(search, arena, standard, choices, true);
+    if (config) grow_for_cluster(search, standard, config);
+    if (!config || !config_check(arena, search->kernel, config).ok || !is_new(search, arena, config)) return NULL;
+    return !search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS ? config : NULL;
+}
+
 // The default config under each other strategy for jagged loops, with every second size of piece: which strategy is right
 // depends on the rows' lengths more than anything else does, so all are tried at once.
 static struct config *next_strategy(struct search *search, struct arena *arena, const struct config *standard)
@@ -198,10 +207,8 @@ static struct config *next_strategy(struct search *search, struct arena *arena, 
         choices[strategy] = search->strategies / sizes;
         if (chunk >= 0) choices[chunk] = search->strategies % sizes;
         if (search->strategies % sizes % 2) continue;
-        struct config *config = search_with_choices(search, arena, standard, choices, true);
-        if (config) grow_for_cluster(search, standard, config);
-        if (config && config_check(arena, search->kernel, config).ok && is_new(search, arena, config) && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS))
-            return config;
+        struct config *config = vary(search, arena, standard, choices);
+        if (config) return config;
     }
     return NULL;
 }
@@ -226,10 +233,8 @@ static struct config *next_flavour(struct search *search, struct arena *arena, c
             int *choices = ARENA_ARRAY(arena, int, space->knob_count + 1);
             for (int i = 0; i < space->knob_count; i++) choices[i] = -1;
             choices[knob] = choice;
-            struct config *config = search_with_choices(search, arena, standard, choices, true);
-            if (config) grow_for_cluster(search, standard, config);
-            bool fits = config && config_check(arena, search->kernel, config).ok && is_new(search, arena, config);
-            if (fits && (!search->model.cost || score_of(search, config) < search->standard_cost + HOPELESS)) return config;
+            struct config *config = vary(search, arena, standard, choices);
+            if (config) return config;
         }
     }
     return NULL;
