@@ -229,26 +229,27 @@ def search(case, effort):
     return json.loads(path.read_text()), json.loads(done.stdout)
 
 
-START_OF_CUDA = """
-import ctypes, time
-begin = time.perf_counter()
-assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
-print(time.perf_counter() - begin)
-"""
+def process_time(words):
+    begin = time.perf_counter()
+    done = subprocess.run(words, capture_output=True, text=True)
+    return 1e3 * (time.perf_counter() - begin) if done.returncode == 0 else math.nan
 
 
 def again(case, effort):
-    """What a second tune takes, and what CUDA's start is of that, in turns, in milliseconds: the medians."""
-    tunes, starts = [], []
+    """What a second tune takes, and what of that is CUDA's: how much longer a process takes that starts it and ends than one
+    that doesn't. In turns, in milliseconds: the medians."""
+    plain = "import ctypes"
+    words = [case.options.tilec, "tune", *case.words(), "--effort", effort, "--json"]
+    answer = json.loads(tilec(case.options, *words[1:]).stdout)
+    if not answer["cached"] or answer["compiled"]:
+        return "a second tune isn't answered by the cache"
+    tunes, withs, withouts = [], [], []
     for _ in range(7):
-        begin = time.perf_counter()
-        answer = json.loads(tilec(case.options, "tune", *case.words(), "--effort", effort, "--json").stdout)
-        tunes.append(1e3 * (time.perf_counter() - begin))
-        if not answer["cached"] or answer["compiled"]:
-            return "a second tune isn't answered by the cache"
-        began = subprocess.run([sys.executable, "-c", START_OF_CUDA], capture_output=True, text=True)
-        starts.append(1e3 * float(began.stdout or "nan"))
-    return f"a second tune takes {statistics.median(tunes):.0f} ms, of which CUDA's start is {statistics.median(starts):.0f}"
+        tunes.append(process_time(words))
+        withs.append(process_time([sys.executable, "-c", plain + "; assert ctypes.CDLL('libcuda.so.1').cuInit(0) == 0"]))
+        withouts.append(process_time([sys.executable, "-c", plain]))
+    cuda = statistics.median(withs) - statistics.median(withouts)
+    return f"a second tune takes {statistics.median(tunes):.0f} ms, of which CUDA's start and end are {cuda:.0f}"
 
 
 # ------------------------------------------------------------------------------------------------ what it came to

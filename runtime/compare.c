@@ -168,18 +168,18 @@ static double badness(const struct element *element)
 }
 
 // Where rows differ much in length, one long row's sums are far larger than the RMS of all. So what differs by that may
-// still be right by the RMS of its own neighbours along the last axis, where that is larger. Where it has few, as a vector's
-// elements have, its own size stands in: that of a long row's sum, unless the row cancels itself out.
+// still be right by the RMS of its own neighbours along the last axis, or by its own size, where these are larger: what
+// multiplies it has rounding errors, too, and a vector's element has no neighbours.
 static double size_around(const struct ir_tensor *reference, int64_t index)
 {
     int64_t width = reference->rank > 1 ? reference->shape[reference->rank - 1] : 1, begin = index / width * width;
-    double squares = 0;
-    if (width < FEW_ELEMENTS) return fabs(tensor_get(reference, index).number);
+    double squares = 0, own = fabs(tensor_get(reference, index).number);
+    if (width < FEW_ELEMENTS) return own;
     for (int64_t i = 0; i < width; i++) {
         double value = tensor_get(reference, begin + i).number;
         if (isfinite(value)) squares += value * value;
     }
-    return sqrt(squares / (double)width);
+    return fmax(own, sqrt(squares / (double)width));
 }
 
 static void look_again(const struct measure *measure, const struct ir_tensor *reference, int64_t index, const struct compare_options *options,

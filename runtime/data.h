@@ -259,8 +259,8 @@ struct comparison {
 // it computes in f64 itself. Where these aren't known (options.errors is NULL), by
 //   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
 // of what it computes in,
-// RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, or
-// where these are few the element's own size, if that is larger. Integers may differ by their errors[i]. NaN and infinities
+// RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, if
+// there are many, or the element's own size, if that is larger. Integers may differ by their errors[i]. NaN and infinities
 // must agree, and poison must stay poison.
 struct comparison compare_tensors(const struct ir_tensor *value, const struct ir_tensor *reference,
                                   const struct compare_options *options);

@@ -13,7 +13,7 @@
 #include "runtime/runtime.h"
 #include "runtime/search.h"
 
-enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_NEIGHBOURS = 6, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, LIST_LIMIT = 1 << 15 };
+enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_NEIGHBOURS = 6, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, UNREASONABLE = 3, LIST_LIMIT = 1 << 15 };
 
 static const double compile_charge = 0.1;
 
@@ -95,11 +95,20 @@ static double charge(const struct search *search, const struct config *config, d
     return ratio > 2 ? compile_charge * ratio + ratio - 2 : compile_charge * ratio;
 }
 
+// By reckoning alone eight times what the best is: what is learnt from times says nothing of what is that far from all that
+// was timed, and one such config can keep the device for as long as a hundred others.
+static bool is_unreasonable(const struct search *search, const struct config *config, const struct config *best)
+{
+    const struct search_cost *cost = search->model.cost;
+    return cost && best && search_cost(cost, config, 0) > search_cost(cost, best, 0) + UNREASONABLE;
+}
+
 // The likeliest of a pool of new configs; NULL if none could be found. Now and then the first that isn't hopeless.
 static struct config *pick(struct search *search, struct arena *arena, const struct tune_rows *rows)
 {
     int elites[ELITES], count = tune_rows_best(rows, ELITES, elites), found = 0;
     struct candidate best = {NULL, INFINITY};
+    struct config *spare = NULL;  // where there is no other
     bool blind = search_draw_below(search, BLIND) == 0;
     search_learn(search->arena, rows, &search->model);
     double hopeless = search->model.count ? log2(rows->items[elites[0]].result.median) + HOPELESS
@@ -107,12 +116,16 @@ static struct config *pick(struct search *search, struct arena *arena, const str
     for (int i = 0; i < ATTEMPTS && found < POOL; i++) {
         struct config *config = breed(search, arena, rows, elites, count);
         if (!config || !config_check(arena, search->kernel, config).ok || !is_new(search, arena, config)) continue;
+        if (is_unreasonable(search, config, count ? rows->items[elites[0]].config : NULL)) {
+            spare = config;
+            continue;
+        }
         found++;
         double score = score_of(search, config) + (count ? charge(search, config, rows->items[elites[0]].result.compile_seconds) : 0);
         if (score < best.score) best = (struct candidate){config, score};
         if (blind && score < hopeless) return config;
     }
-    return best.config;
+    return best.config ? best.config : spare;
 }
 
 // ---------------------------------------------------------------------------------------------- small spaces

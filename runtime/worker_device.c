@@ -15,7 +15,7 @@
 enum { RUNS_LEAST = 3, RUNS_FEW = 7, RUNS_MOST = 50, ITEMS_LIMIT = 16, ROUNDS_LIMIT = 200 };
 static const double timed_milliseconds = 40;  // that the timed runs of a config take together, about
 static const double bound_factor = 3;         // slower than this times the best: one run is enough
-static const double rival_factor = 1.3;       // slower than this times the best: a few runs tell as much as is asked
+static const double rival_factor = 1.05;      // slower than this times the best after a few runs: these tell as much as is asked
 static const double first_launch = 0.5;       // ms that a first launch may take longer than others
 
 struct measuring {
@@ -109,11 +109,27 @@ struct timed {
     bool bound;
 };
 
-static int runs_for(double milliseconds, double best)
+static int runs_for(double milliseconds)
 {
     double fit = milliseconds > 0 ? timed_milliseconds / milliseconds : RUNS_MOST;
-    int most = best > 0 && milliseconds > rival_factor * best ? RUNS_FEW : RUNS_MOST;
-    return fit < RUNS_LEAST ? RUNS_LEAST : fit > most ? most : (int)fit;
+    return fit < RUNS_LEAST ? RUNS_LEAST : fit > RUNS_MOST ? RUNS_MOST : (int)fit;
+}
+
+// A few runs, and the rest only for a rival of the best. Times are in place behind those that there are.
+static struct status take_times(struct measuring *measuring, struct arena *arena, void *program, double best, int most, struct timed *timed)
+{
+    const struct tune_target *target = measuring->device->target;
+    double *times = ARENA_ARRAY(arena, double, most);
+    timed->runs = best > 0 && most > RUNS_FEW ? RUNS_FEW : most;
+    struct status status = target->time(measuring->device, arena, program, timed->runs, times);
+    if (!status.ok) return status;
+    timed->median = median_of(times, timed->runs, &timed->spread);
+    if (timed->runs < most && timed->median <= rival_factor * best) {
+        status = target->time(measuring->device, arena, program, most - timed->runs, times + timed->runs);
+        timed->runs = most;
+        if (status.ok) timed->median = median_of(times, most, &timed->spread);
+    }
+    return status.ok ? check_time(measuring, arena, times[0]) : status;
 }
 
 // `best` in ms, 0: none yet.
@@ -128,12 +144,7 @@ static struct status time_program(struct measuring *measuring, struct arena *are
     timed->bound = best > 0 && first > bound_factor * best;
     if (status.ok) status = check_time(measuring, arena, first);
     if (!status.ok || timed->bound) return status;
-    timed->runs = runs_for(first, best);
-    double *times = ARENA_ARRAY(arena, double, timed->runs);
-    status = target->time(measuring->device, arena, program, timed->runs, times);
-    if (!status.ok) return status;
-    timed->median = median_of(times, timed->runs, &timed->spread);
-    return check_time(measuring, arena, times[0]);
+    return take_times(measuring, arena, program, best, runs_for(first), timed);
 }
 
 // ---------------------------------------------------------------------------------------------- one config

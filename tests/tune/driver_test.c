@@ -142,6 +142,26 @@ static void slow_rows_are_bound(struct unit *unit)
     fixture_reap();
 }
 
+// Rows 0 and 5, of nearly one time, are timed to the end and again in turns; those that take longer only a few times.
+static void only_rivals_are_timed_to_the_end(struct unit *unit)
+{
+    enum { COUNT = 7, FEW = 7 };
+    struct fixture fixture;
+    if (CHECK(unit, fixture_begin(&fixture))) {
+        fixture_rows(&fixture, worker, COUNT, "", 1);
+        fixture.job.retimed = 2;
+        CHECK(unit, tune_run(fixture.arena, &fixture.job).ok);
+        for (int i = 0; i < COUNT; i++) {
+            const struct tune_result *result = &fixture.rows.items[i].result;
+            bool rival = i == 0 || i == 5;
+            row_is_as_alone(unit, &fixture.rows, i, '.');
+            CHECK(unit, result->retimed == rival && (result->runs == FEW) == !rival);
+        }
+    }
+    fixture_end(&fixture);
+    fixture_reap();
+}
+
 // The limit that a hanging worker was held against.
 static double hung_limit;
 
@@ -264,6 +284,7 @@ int main(int argc, char **argv)
         {"the budget ends it", budget_ends_it},
         {"an interrupt ends it", interrupt_ends_it},
         {"slow rows are bound", slow_rows_are_bound},
+        {"only rivals are timed to the end", only_rivals_are_timed_to_the_end},
         {"searches are impatient", searches_are_impatient},
         {"no worker program", no_worker_program},
         {"a worker that never begins", worker_that_never_begins},
