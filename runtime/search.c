@@ -13,7 +13,8 @@
 #include "runtime/runtime.h"
 #include "runtime/search.h"
 
-enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_NEIGHBOURS = 6, NEIGHBOURS = 6, BLIND = 8, HOPELESS = 2, UNREASONABLE = 3, LIST_LIMIT = 1 << 15 };
+enum { SMALL_SPACE = 1024, POOL = 96, ELITES = 8, ATTEMPTS = 400, FIRST_NEIGHBOURS = 6, NEIGHBOURS = 6, BLIND = 8, LIST_LIMIT = 1 << 15 };
+enum { HOPELESS = 2, UNREASONABLE = 3 };  // log2 of how many times the best's, or the default's, time
 
 static const double compile_charge = 0.1;
 
