@@ -5,7 +5,7 @@
 #include "lowering/axes.h"
 #include "lowering/matmul.h"
 
-enum { LARGEST_BLOCK = 4096, MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64, PRODUCT_GROWTH = 16 };
+enum { LARGEST_BLOCK = 4096, MAX_KNOB_CHOICES = 24, REGISTER_BUDGET = 64, PRODUCT_GROWTH = 16, SOME_PRODUCERS = 132 };
 
 struct space_builder {
     struct arena *arena;
@@ -170,6 +170,7 @@ struct config_space *config_space(struct arena *arena, const struct ir_kernel *k
     if (may_multiply(kernel)) {
         add_texts(&builder, "dot", 3, (const char *[]){"\"fma\"", "\"mma\"", "\"wgmma\""});
         add_texts(&builder, "stages", 4, (const char *[]){"1", "2", "3", "4"});
+        add_texts(&builder, "producers", 2, (const char *[]){"0", "132"});
     }
     add_texts(&builder, "peel", 2, (const char *[]){"false", "true"});
     add_texts(&builder, "late", 2, (const char *[]){"false", "true"});
@@ -267,6 +268,7 @@ static void draw_products(struct config *config, struct arena *arena, const stru
         room /= growth;
     }
     config->stages = 1 + draw_below(seed, 4);
+    config->producers = groups && draw_below(seed, 2) ? SOME_PRODUCERS : 0;
 }
 
 // One in four has one: its blocks take over registers of a thread, or the tile grows.
