@@ -87,6 +87,7 @@ struct emitter {
     struct ring **rings;
     int ring_count, ring_capacity, phase_top;
     const char **kept_rows;                // by value id: registers that hold an operand from a tile (wgmma.c), or NULL
+    bool has_turns;                        // groups of warps send for products in turns (producer.c)
     struct late *late;                     // of the loop that is being written (producer.c); NULL: it has no late product
     struct slab_names *slab_names;         // of a launch in which a warp copies slabs (slab.c)
     struct delivery **delivery_of;         // by value id: of a tile that is being waited for or will be; else NULL

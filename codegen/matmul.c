@@ -11,14 +11,8 @@ const struct axis_layout *layout_of(const struct emitter *emitter, int axis) {
     return &emitter->lowered->axes[axis];
 }
 
-// Which eight points of an axis: `step` from the loops around, known to the compiler, and `lane` from the thread. They
-// share no bit: a sum is an exclusive or.
-struct eight {
-    const char *step, *lane;
-};
-
 // The eight points that the thread's warp has in register `step`, or in the next one where `lane` is 1.
-static struct eight eighth(struct emitter *emitter, int axis, const char *step, const char *lane) {
+struct eight eighth(struct emitter *emitter, int axis, const char *step, const char *lane) {
     const struct axis_layout *layout = layout_of(emitter, axis);
     struct eight eight = {step, lane};
     if (layout->warps == 1)
@@ -142,7 +136,7 @@ bool sums_in_place(const struct emitter *emitter, const struct ir_op *op) {
     return emitter->uses[start->id] == 1 && home == op->parent && emitter->forms[start->id].kind == FORM_VARIABLE;
 }
 
-static bool is_zero(const struct ir_value *value) {
+bool is_zero(const struct ir_value *value) {
     const struct ir_op *def = value->region ? NULL : value->def;
     while (def && (def->code == OP_CAST || def->code == OP_BROADCAST))
         def = def->operands[0]->region ? NULL : def->operands[0]->def;
@@ -207,6 +201,6 @@ void write_mma(struct emitter *emitter, const struct ir_op *op) {
         return;
     }
     open_count(emitter, f.depth, depth_steps(emitter, &f), 1);
-    write_step(emitter, &f);
+    (emitter->lowered->config->dot == DOT_TF32 ? write_tf32_step : write_step)(emitter, &f);
     close_brace(emitter);
 }

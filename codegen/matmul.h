@@ -10,6 +10,7 @@ enum { CELL_BYTES = 16, CELL_ELEMENTS = 8, PANEL_ROW = 128, PANEL_CELLS_WIDE = 6
 struct tile {
     int outer, inner;  // axes; memory is contiguous along the inner one
     int rows, columns;
+    int cell;  // elements of 16 bytes
 };
 
 struct factors {  // of one mma
@@ -51,6 +52,7 @@ bool has_mapped(const struct ir_op *op);
 
 // One thread sends for the tile, to the place `to`, whose barrier is `phase`; or all producing threads copy it.
 void send_boxes(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
+bool copies_run_ahead(const struct emitter *emitter, const struct ir_op *load);  // they tell the barrier themselves
 void copy_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase);
 
 struct deliveries {  // of a region's own operations
@@ -71,6 +73,11 @@ bool is_late(const struct emitter *emitter, const struct ir_op *product);     //
 bool meets_late(const struct emitter *emitter, const struct ir_op *product);  // one has been left when this one is sent for
 const char *begin_leaving(struct emitter *emitter);  // where its computed operand is to be packed
 void leave_late(struct emitter *emitter);
+void leave_out(struct emitter *emitter, const struct ir_op *loop, const char *base);  // of the tile at `base`, what weighs 0
+bool takes_turns(const struct emitter *emitter, const struct ir_op *product);
+void await_turn(struct emitter *emitter, const struct ir_op *product);  // of loops with late products (note [turns])
+void end_turn(struct emitter *emitter, const struct ir_op *product);
+void first_turn(struct emitter *emitter);  // before any
 void send_late(struct emitter *emitter);
 // Puts an operand of rows from its tile into registers, if it is for products of inner loops and few; the variable's name,
 // or NULL. By groups of warps (wgmma.c), as are: the variable for the packed operand; the instructions, of what has been packed and come.
@@ -122,7 +129,17 @@ const char *element_text(struct emitter *emitter, const struct ir_value *value, 
 void write_computed_rows(struct emitter *emitter, const struct factors *f, const char *name);
 // The position on the axis is the tile's first point and `offset`, in place of the thread's own.
 void set_place(struct emitter *emitter, int axis, const char *offset);
+bool is_zero(const struct ir_value *value);
+int row_blocks(const struct emitter *emitter, const struct factors *f);  // of 64 rows, that a group has
 struct factors factors_of(struct emitter *emitter, const struct ir_op *product);
+// The eight points that the thread's warp has in register `step` of an axis, or in the next one where `lane` is 1. The two
+// share no bit: a sum is an exclusive or.
+struct eight {
+    const char *step, *lane;
+};
+struct eight eighth(struct emitter *emitter, int axis, const char *step, const char *lane);
+// A step of a product of f32, 16 points deep (tf32.c).
+void write_tf32_step(struct emitter *emitter, const struct factors *f);
 int depth_steps(const struct emitter *emitter, const struct factors *f);
 void write_group_product(struct emitter *emitter, const struct factors *f);
 

@@ -66,6 +66,13 @@ static const struct {
      "void tile_group_sent() {\n    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n}\n"},
     {"tile_group_but_1",
      "void tile_group_but_1() {\n    asm volatile(\"wgmma.wait_group.sync.aligned 1;\" ::: \"memory\");\n}\n"},
+    // Groups of warps take turns: one waits for its turn, or hands it to the next. `threads` of both.
+    {"tile_turn_await",
+     "void tile_turn_await(const int turn, const int threads) {\n"
+     "    asm volatile(\"bar.sync %0, %1;\" :: \"r\"(turn), \"r\"(threads) : \"memory\");\n}\n"},
+    {"tile_turn_over",
+     "void tile_turn_over(const int turn, const int threads) {\n"
+     "    asm volatile(\"bar.arrive %0, %1;\" :: \"r\"(turn), \"r\"(threads) : \"memory\");\n}\n"},
     {"tile_group_done",
      "void tile_group_done() {\n    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n"},
     {"tile_hold", "void tile_hold(float *c) {\n    asm volatile(\"\" : \"+f\"(*c) :: \"memory\");\n}\n"},
@@ -107,6 +114,22 @@ static const struct {
     {"tile_matrices_2_transposed", MATRICES_2("tile_matrices_2_transposed", ".trans")},
     {"tile_mma_f16", MULTIPLY("f16")},
     {"tile_mma_bf16", MULTIPLY("bf16")},
+    {"tile_mma_tf32",
+     "void tile_mma_tf32(float *c, float *d, const unsigned *a, const unsigned *b) {\n"
+     "    asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+     "{%0, %1, %2, %3};\"\n"
+     "        : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(d[0]), \"+f\"(d[1])\n"
+     "        : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n}\n"},
+    {"tile_round_tf32",
+     "unsigned tile_round_tf32(const float f) {\n"
+     "    unsigned rounded;\n"
+     "    asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(rounded) : \"f\"(f));\n"
+     "    return rounded;\n}\n"},
+    {"tile_word",
+     "float tile_word(const unsigned at) {\n"
+     "    float word;\n"
+     "    asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(word) : \"r\"(at) : \"memory\");\n"
+     "    return word;\n}\n"},
     {"tile_pack_f16", PACK("f16")},
     {"tile_pack_bf16", PACK("bf16")},
 };

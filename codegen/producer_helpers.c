@@ -18,6 +18,10 @@ static const struct {
      "void tile_phases_started() {\n    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n}\n"},
     {"tile_phase_arrive", "void tile_phase_arrive(const unsigned at) {\n"
                           "    asm volatile(\"mbarrier.arrive.shared.b64 _, [%0];\" :: \"r\"(at) : \"memory\");\n}\n"},
+    // When all that the thread has sent for has come.
+    {"tile_phase_copied", "void tile_phase_copied(const unsigned at) {\n"
+                          "    asm volatile(\"cp.async.mbarrier.arrive.noinc.shared.b64 [%0];\" :: \"r\"(at) : "
+                          "\"memory\");\n}\n"},
     {"tile_phase_expect", "void tile_phase_expect(const unsigned at, const int bytes) {\n"
                           "    asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;\" :: \"r\"(at), "
                           "\"r\"(bytes) : \"memory\");\n}\n"},
@@ -34,8 +38,8 @@ static const struct {
                          "    return number;\n}\n"},
     {"tile_rows", "int tile_rows(const long long rows, const int most) {\n"
                   "    return rows < 0 ? 0 : rows < most ? (int)rows : most;\n}\n"},
-    // Of a cell, from any element on, of which `count` (up to 8) are inside: the 16 bytes in which the first is, the next,
-    // how many elements that is too early, and the count. Nothing behind the tensor's end is read.
+    // Of a cell, from any element on, of which `count` (up to 8) are inside: the 16 bytes in which the first is, the
+    // next, how many elements that is too early, and the count. Nothing behind the tensor's end is read.
     {"tile_fetch_words",
      "void tile_fetch_words(unsigned *w, const unsigned short *from, const unsigned short *end, const bool inside) {\n"
      "    w[0] = w[1] = w[2] = w[3] = 0;\n"
@@ -66,10 +70,11 @@ static const struct {
      "        a[i] = (unsigned)(pair >> (shift & 1) * 16) & mask;\n"
      "    }\n"
      "    tile_keep_words(at, a[0], a[1], a[2], a[3]);\n}\n"},
-    {"tile_keep_words",
-     "void tile_keep_words(const unsigned at, const unsigned a, const unsigned b, const unsigned c, const unsigned d) {\n"
-     "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\" :: \"r\"(at), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : "
-     "\"memory\");\n}\n"},
+    {"tile_keep_words", "void tile_keep_words(const unsigned at, const unsigned a, const unsigned b, const unsigned c, "
+                        "const unsigned d) {\n"
+                        "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\" :: \"r\"(at), \"r\"(a), "
+                        "\"r\"(b), \"r\"(c), \"r\"(d) : "
+                        "\"memory\");\n}\n"},
     {"tile_map_seen",
      "void tile_map_seen(const int *map) {\n"
      "    asm volatile(\"fence.proxy.tensormap::generic.acquire.gpu [%0], 128;\" :: \"l\"(map) : \"memory\");\n}\n"},

@@ -2,12 +2,12 @@
 // How a tile gets into its place: sent for by one thread, as boxes of the device's copying engine, or copied by all
 // producing threads.
 //
-// In: a staged load, where its tile is to lie. Out: the statements. The one idea of the second form: rows that don't lie
-// at multiples of 16 bytes are read in whole 16 bytes all the same, two for each cell of a tile, and shifted; several
-// cells of a thread are under way together.
+// In: a staged load, where its tile is to lie. Out: the statements. The one idea of the second form: rows that begin at
+// multiples of 4 bytes are copied in pieces, which tell the tile's barrier themselves when they have come; others are
+// read in whole 16 bytes, two for each cell of a tile, and shifted, several cells of a thread together.
 #include "codegen/matmul.h"
 
-enum { CELLS_TOGETHER = 4, COPYING_THREADS = 128 };
+enum { CELLS_TOGETHER = 5, COPYING_THREADS = 128 };
 
 // ---------------------------------------------------------------------------------------------- boxes
 
@@ -127,6 +127,35 @@ static void write_cells(struct emitter *emitter, struct cells *cells, const char
     close_brace(emitter);
 }
 
+// Pieces of as many elements as all rows begin at a multiple of: the copies are under way when the statements end.
+static void write_pieces(struct emitter *emitter, struct cells *cells, const char *first, const char *rows,
+                         const char *to) {
+    const struct ir_op *load = cells->load;
+    const struct ir_param *param = &emitter->kernel->params[load->param];
+    int grain = grain_of(emitter, load), per_row = cells->per_row * CELL_ELEMENTS / grain;
+    line(emitter, "#pragma unroll 4");
+    open_brace(emitter, "for (int %s = copier; %s < %d; %s += %d)", first, first, per_row * cells->tile.rows, first,
+               COPYING_THREADS);
+    line(emitter, "const int %s = %s / %d, %s = %s %% %d * %d;", cells->row, first, per_row, cells->column, first,
+         per_row, grain);
+    set_place(emitter, cells->tile.outer, cells->row);
+    set_place(emitter, cells->tile.inner, cells->column);
+    const char *place = print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_panel_cell"), cells->row,
+                              cells->column, CELL_ELEMENTS, cells->tile.rows);
+    if (grain < CELL_ELEMENTS)
+        place = print(emitter, "%s + %s %% %d * 2", place, cells->column, CELL_ELEMENTS);
+    const char *inside = print(emitter, "%s < %s", coordinate(emitter, load->operands[param->rank - 1]),
+                               value_text(emitter, param->extents[param->rank - 1], 11));
+    line(emitter, "%s(%s + %s, %s, %s%s%s & %s);", helper(emitter, print(emitter, "tile_copy_%d", 2 * grain)), to,
+         place, element_address(emitter, load), cells->row, rows ? " < " : print(emitter, " < %d", cells->tile.rows),
+         rows ? rows : "", inside);
+    close_brace(emitter);
+}
+
+bool copies_run_ahead(const struct emitter *emitter, const struct ir_op *load) {
+    return grain_of(emitter, load) > 1;
+}
+
 void copy_tile(struct emitter *emitter, const struct ir_op *load, const char *to, const char *phase) {
     (void)phase;
     struct cells cells = {.load = load, .tile = tile_of(emitter, load)};
@@ -136,16 +165,20 @@ void copy_tile(struct emitter *emitter, const struct ir_op *load, const char *to
     place_at_base(emitter, cells.tile.outer);
     place_at_base(emitter, cells.tile.inner);
     const char *rows = rows_inside(emitter, load, &cells.tile);
-    const char *first = unique_name(emitter, "cell");
+    const char *first = unique_name(emitter, "cell"), *place = print(emitter, "%s + %lld", to, (long long)offset);
     cells.at = unique_name(emitter, "at");
     cells.row = unique_name(emitter, print(emitter, "%s_s", emitter->kernel->axes[cells.tile.outer].name));
     cells.column = unique_name(emitter, print(emitter, "%s_s", emitter->kernel->axes[cells.tile.inner].name));
     emitter->tensors |= (uint64_t)1 << load->param;
     emitter->aligned |= (uint64_t)1 << load->param;
-    open_brace(emitter, "for (int %s = copier; %s < %d; %s += %d)", first, first, cells.total, first,
-               COPYING_THREADS * CELLS_TOGETHER);
-    write_cells(emitter, &cells, first, rows, print(emitter, "%s + %lld", to, (long long)offset));
-    close_brace(emitter);
+    if (copies_run_ahead(emitter, load)) {
+        write_pieces(emitter, &cells, first, rows, place);
+    } else {
+        open_brace(emitter, "for (int %s = copier; %s < %d; %s += %d)", first, first, cells.total, first,
+                   COPYING_THREADS * CELLS_TOGETHER);
+        write_cells(emitter, &cells, first, rows, place);
+        close_brace(emitter);
+    }
     emitter->placed = 0;
     emitter->axis_place[cells.tile.outer] = emitter->axis_place[cells.tile.inner] = NULL;
 }

@@ -253,6 +253,7 @@ static void write_late_loop(struct emitter *emitter, struct ir_op *loop, const c
     memcpy(emitter->forms, forms, bytes);
     const char *base = base_name(emitter, axis);
     open_brace(emitter, "for (%s %s = %s + %d; %s < %s; %s += %d)", type, base, first, block, base, hi, base, block);
+    leave_out(emitter, loop, base);
     enter_tile(emitter, loop, base);
     write_body(emitter, loop, names);
     close_brace(emitter);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_WIDTH = 8, MOST_UNROLLED = 32, PANEL_CELLS = 8, GROUP_ALIGNMENT = 1024 };
+enum { MOST_UNROLLED = 32, PANEL_CELLS = 8, GROUP_ALIGNMENT = 1024 };
 
 bool has_groups(const struct emitter *emitter) {
     return emitter->lowered->config->dot == DOT_WGMMA;
@@ -74,6 +74,7 @@ struct tile tile_of(const struct emitter *emitter, const struct ir_op *load) {
     }
     tile.rows = emitter->lowered->axes[tile.outer].block;
     tile.columns = emitter->lowered->axes[tile.inner].block;
+    tile.cell = CELL_BYTES / (int)ir_type_bytes(load->results[0]->type);
     return tile;
 }
 
@@ -84,7 +85,7 @@ const char *tile_text(struct emitter *emitter, const struct ir_value *staged) {
 }
 
 int cells_of(const struct tile *tile) {
-    return tile->columns / CELL_ELEMENTS;
+    return tile->columns / tile->cell;
 }
 
 int64_t tile_bytes(const struct emitter *emitter, const struct ir_op *load) {
@@ -113,7 +114,7 @@ void set_place(struct emitter *emitter, int axis, const char *offset) {
 
 // Neighbours along the inner axis that one copy moves.
 static int copy_width(struct emitter *emitter, const struct ir_op *load, const struct tile *tile) {
-    for (int width = MAX_WIDTH; width > 1; width /= 2)
+    for (int width = tile->cell; width > 1; width /= 2)
         if (moves_together(emitter, load, tile->inner, width))
             return width;
     return 1;
@@ -125,19 +126,21 @@ struct copying {
     const char *row, *column, *cell;  // of this copy: in the tile; the cell's place in it
 };
 
-static void write_copy(struct emitter *emitter, const struct ir_op *load, const struct copying *copying) {
+static void write_copy(struct emitter *emitter, const struct ir_op *load, const struct tile *tile,
+                       const struct copying *copying) {
+    int bytes = CELL_BYTES / tile->cell;
     const char *to = print(emitter, "%s + %s", tile_text(emitter, load->results[0]), copying->cell);
-    if (copying->width < CELL_ELEMENTS)
-        to = print(emitter, "%s + %s %% %d * 2", to, copying->column, CELL_ELEMENTS);
+    if (copying->width < tile->cell)
+        to = print(emitter, "%s + %s %% %d * %d", to, copying->column, tile->cell, bytes);
     const char *inside = load->predicated ? value_text(emitter, load->operands[load->operand_count - 1], 1) : "true";
-    line(emitter, "%s(%s, %s, %s);", helper(emitter, print(emitter, "tile_copy_%d", 2 * copying->width)), to,
+    line(emitter, "%s(%s, %s, %s);", helper(emitter, print(emitter, "tile_copy_%d", bytes * copying->width)), to,
          element_address(emitter, load), inside);
 }
 
 static const char *copy_cell(struct emitter *emitter, const struct tile *tile, const char *row, const char *column) {
     if (has_groups(emitter))
-        return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_panel_cell"), row, column, CELL_ELEMENTS, tile->rows);
-    return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_cell"), row, column, CELL_ELEMENTS, cells_of(tile));
+        return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_panel_cell"), row, column, tile->cell, tile->rows);
+    return print(emitter, "%s(%s, %s / %d, %d)", helper(emitter, "tile_cell"), row, column, tile->cell, cells_of(tile));
 }
 
 // Copies of less than 16 bytes are many: the text and its registers have an end.
@@ -180,7 +183,7 @@ static void write_tile(struct emitter *emitter, const struct ir_op *load) {
     open_copies(emitter, &tile, &copying, at);
     set_place(emitter, tile.outer, copying.row);
     set_place(emitter, tile.inner, copying.column);
-    write_copy(emitter, load, &copying);
+    write_copy(emitter, load, &tile, &copying);
     emitter->placed = 0;
     emitter->axis_place[tile.outer] = emitter->axis_place[tile.inner] = NULL;
     close_brace(emitter);

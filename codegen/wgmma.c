@@ -26,12 +26,14 @@ static int stride_of(const struct emitter *emitter, const struct ir_value *value
 void hold(struct emitter *emitter, const struct ir_value *sum) {
     struct dims dims = dims_of(emitter, sum->axes);
     open_loops(emitter, &dims, 0, dims.count);
-    line(emitter, "%s(&%s);", helper(emitter, "tile_hold"), subscript_text(emitter, emitter->forms[sum->id].name, &dims));
+    line(emitter, "%s(&%s);", helper(emitter, "tile_hold"),
+         subscript_text(emitter, emitter->forms[sum->id].name, &dims));
     close_loops(emitter, dims.count);
 }
 
 // Where the 16 points of step f->depth begin, in a tile along which memory runs as the sum does.
-static const char *along_depth(struct emitter *emitter, const struct factors *f, const struct tile *tile, const char *at) {
+static const char *along_depth(struct emitter *emitter, const struct factors *f, const struct tile *tile,
+                               const char *at) {
     return print(emitter, "%s + %s / 4 * %d + %s %% 4 * 32", at, f->depth, tile->rows * PANEL_ROW, f->depth);
 }
 
@@ -51,9 +53,9 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
     const char *columns = tile_text(emitter, staged);
     columns = transposed ? print(emitter, "%s + %s * %d", columns, f->depth, 16 * PANEL_ROW)
                          : along_depth(emitter, f, &tile, columns);
-    const char *name = print(emitter, "tile_group_%s_%d_%s%s%s", ir_type_name(staged->type),
-                             layout_of(emitter, f->columns)->filled, rows ? "registers" : "tile",
-                             transposed ? "_transposed" : "", f->fresh ? "_fresh" : "");
+    const char *name =
+        print(emitter, "tile_group_%s_%d_%s%s%s", ir_type_name(staged->type), layout_of(emitter, f->columns)->filled,
+              rows ? "registers" : "tile", transposed ? "_transposed" : "", f->fresh ? "_fresh" : "");
     const char *first = element_text(emitter, sum, f->rows, print(emitter, "2 * %s", f->row), f->columns, "0", "0");
     const char *a = rows ? print(emitter, "%s[%s][%s]", rows, f->depth, f->row) : rows_text(emitter, f);
     line(emitter, "%s(&%s, %d, %d, %s, %s, %d%s);", helper(emitter, name), first, stride_of(emitter, sum, f->rows),
@@ -61,7 +63,7 @@ static void write_instruction(struct emitter *emitter, const struct factors *f, 
          f->fresh ? print(emitter, ", %s > 0", f->depth) : "");
 }
 
-static int row_blocks(const struct emitter *emitter, const struct factors *f) {
+int row_blocks(const struct emitter *emitter, const struct factors *f) {
     return layout_of(emitter, f->rows)->registers / 2;
 }
 
@@ -70,12 +72,13 @@ void declare_group_rows(struct emitter *emitter, const struct ir_op *product, co
     line(emitter, "unsigned %s[%d][%d][4];", name, depth_steps(emitter, &f), row_blocks(emitter, &f));
 }
 
-// note [kept] With rows from registers an instruction of 64 columns reads half of what it does with rows from a tile, which
-// is as much as shared memory gives in its time.
+// note [kept] With rows from registers an instruction of 64 columns reads half of what it does with rows from a tile,
+// which is as much as shared memory gives in its time.
 const char *keep_rows(struct emitter *emitter, const struct ir_value *staged) {
     const struct users *users = &emitter->users[staged->id];
     for (int i = 0; i < users->count; i++)
-        if (users->ops[i]->code != OP_MMA || users->ops[i]->operands[0] != staged || users->ops[i]->operands[1] == staged)
+        if (users->ops[i]->code != OP_MMA || users->ops[i]->operands[0] != staged ||
+            users->ops[i]->operands[1] == staged)
             return NULL;
     struct factors f = factors_of(emitter, users->ops[0]);
     struct tile tile = tile_of(emitter, staged->def);
@@ -86,7 +89,8 @@ const char *keep_rows(struct emitter *emitter, const struct ir_value *staged) {
     declare_group_rows(emitter, f.op, name);
     open_count(emitter, f.depth, depth_steps(emitter, &f), 1);
     open_count(emitter, f.row, row_blocks(emitter, &f), 1);
-    line(emitter, "%s(%s[%s][%s], %s + %s((%s * %d + warp / 4) * 64 + warp %% 4 * 16 + lane %% 16, %s * 2 + lane / 16, %d));",
+    line(emitter,
+         "%s(%s[%s][%s], %s + %s((%s * %d + warp / 4) * 64 + warp %% 4 * 16 + lane %% 16, %s * 2 + lane / 16, %d));",
          helper(emitter, "tile_matrices_4"), name, f.depth, f.row, tile_text(emitter, staged),
          helper(emitter, "tile_panel_cell"), f.row, groups, f.depth, tile.rows);
     close_brace(emitter);
@@ -134,13 +138,19 @@ void write_group_product(struct emitter *emitter, const struct factors *f) {
         pack_rows(emitter, f, rows);
     }
     await_operands(emitter, f->op);
+    await_turn(emitter, f->op);
     send_instructions(emitter, f, rows);
     if (meets_late(emitter, f->op)) {
         line(emitter, "%s();", helper(emitter, "tile_group_sent"));
         send_late(emitter);
+        end_turn(emitter, f->op);
         line(emitter, "%s();", helper(emitter, "tile_group_but_1"));
     } else {
-        line(emitter, "%s();", helper(emitter, "tile_group_end"));
+        bool turns = takes_turns(emitter, f->op);
+        line(emitter, "%s();", helper(emitter, turns ? "tile_group_sent" : "tile_group_end"));
+        end_turn(emitter, f->op);
+        if (turns)
+            line(emitter, "%s();", helper(emitter, "tile_group_done"));
     }
     hold(emitter, f->op->results[0]);
     free_operands(emitter, f->op);

@@ -2,8 +2,12 @@
 // dot in the reference evaluator. In: two values, the axes to sum over. Out: the sums of their products.
 // The one idea: the product is never written down; operands and sums are reached through maps from the points of all
 // axes together, and the shapes that matter (a row of products to one sum, one factor times a row) have loops of their own.
+#include <math.h>
+
 #include "ir/element.h"
 #include "ir/evaluate.h"
+
+#define TF32_FACTORS (2.001 * 0x1p-11)  // two factors, each rounded to ten bits behind the first
 
 struct side {  // an operand, or the sums: element = cells[outer[i] * box + inner[j]]
     struct cell *cells;
@@ -36,6 +40,7 @@ struct dot {
     int64_t points, box;
     struct sum_so_far *errors;  // by sum; NULL: not asked for
     double unit;
+    double rounding;            // of a factor, relative
 };
 
 static void dot_row_general(const struct dot *dot, int64_t i, bool floating) {
@@ -48,7 +53,8 @@ static void dot_row_general(const struct dot *dot, int64_t i, bool floating) {
             double product = left.number * right.number;
             sum->number += product;
             if (dot->errors)
-                sum_take(&dot->errors[sum - dot->sums.cells], product, error_of_product(dot->unit, left, right, product), sum->number);
+                sum_take(&dot->errors[sum - dot->sums.cells], product,
+                         error_of_product(dot->unit, left, right, product) + dot->rounding * fabs(product), sum->number);
         } else
             sum->integer = element_add(sum->integer, element_mul(left.integer, right.integer));
     }
@@ -109,6 +115,7 @@ void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op) {
         .points = space_of(evaluator, all)->count,
         .box = box_of(evaluator, all),
         .unit = unit_roundoff(ir_type_compute(result->type)),
+        .rounding = evaluator->evaluation->tf32 && a->type == TYPE_F32 && b->type == TYPE_F32 ? TF32_FACTORS : 0,
     };
     evaluator->mask = around;
     if (floating && evaluator->evaluation->errors)

@@ -122,7 +122,7 @@ struct ir_value {
 //   DOT        over, predicated          operands a, b: the sum over `over` of their product, in the computing type
 //   MMA        over (one axis)           operands a, b, c: c + the sum over `over` of a * b on the matrix units, in f32. a is
 //                                        on rows, and staged or a value of b's type, or an f32 one that is rounded to it; b is on
-//                                        columns and staged. Lowered programs only
+//                                        columns and staged, of f16, bf16, or f32, which the units round to tf32. Lowered programs only
 //   CAST       to the result's type
 //   BROADCAST  the result has more axes than the operand (the start value of a `var`; rounds to the type)
 //   UPDATE     operands old, new: new at points of old's axes over which an active point lies, else old.
@@ -354,6 +354,7 @@ struct ir_evaluation {
     // By param index, or NULL: for every element of a floating output, how far off it may be where a right program computes
     // in its types, in an order of its own; the caller zeroes them. An entry may be NULL: not asked for, and nothing known.
     double *const *errors;
+    bool tf32;                  // for `errors`: factors of f32 in a `dot` may be rounded to tf32
     // Out
     int64_t steps;
     struct text *printed;       // what `print` said, or NULL

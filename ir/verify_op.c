@@ -301,7 +301,8 @@ static void check_mma(struct verifier *verifier, const struct ir_op *op) {
     bool staged = !b->region && b->def->code == OP_LOAD && b->def->staged;
     if (!verifier->kernel->lowered)
         verify_complain(verifier, op, "it stands in a program that isn't lowered");
-    if (!staged || (b->type != TYPE_F16 && b->type != TYPE_BF16) || (a->type != b->type && a->type != TYPE_F32))
+    bool known = b->type == TYPE_F16 || b->type == TYPE_BF16 || b->type == TYPE_F32;
+    if (!staged || !known || (a->type != b->type && a->type != TYPE_F32))
         verify_complain(verifier, op, "it can't multiply these");
     if (c->type != TYPE_F32 || result->type != TYPE_F32)
         verify_complain(verifier, op, "it adds up in f32");

@@ -23,7 +23,7 @@ bool config_strategy_named(const char *name, enum config_strategy *strategy) {
     return false;
 }
 
-static const char *const dot_names[DOT_COUNT] = {[DOT_FMA] = "fma", [DOT_MMA] = "mma", [DOT_WGMMA] = "wgmma"};
+static const char *const dot_names[DOT_COUNT] = {[DOT_FMA] = "fma", [DOT_MMA] = "mma", [DOT_WGMMA] = "wgmma", [DOT_TF32] = "tf32"};
 
 const char *config_dot_name(enum config_dot dot) {
     return dot_names[dot];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The default config of a kernel with products that the matrix units can do.
 //
-// In: the kernel, the default without them, the architecture. Out: that config with blocks for products, if the kernel can
-// be lowered so. The one idea: what fits is found by lowering: groups of warps first, then single warps.
+// In: the kernel, the default without them, the architecture. Out: that config with blocks for products, if the kernel
+// can be lowered so. The one idea: what fits is found by lowering: groups of warps first, then single warps.
 //
-// note [blocks] Measured on an H200 with bf16. A block of rows has the warps. Where a product's operand is itself computed
-// (attention), rows are few, because the sum's registers and those of the computed operand add up, and three blocks on a
-// multiprocessor hide each other's waits better than tiles ahead do. Else tiles are as large as registers allow, so that
-// the other operand is read from the L2 as seldom as can be.
+// note [blocks] Measured on an H200 with bf16. A block of rows has the warps. Where a product's operand is itself
+// computed (attention), rows are few, because the sum's registers and those of the computed operand add up, and three
+// blocks on a multiprocessor hide each other's waits better than tiles ahead do. Else tiles are as large as registers
+// allow, so that the other operand is read from the L2 as seldom as can be.
 #include <string.h>
 
 #include "lowering/axes.h"
@@ -18,11 +18,11 @@ enum {
     SUMMED = 64,
     COLUMNS = 128,
     GROUP_COLUMNS_EACH = 256,
-    CHAINED_ROWS = 64,    // a computed operand beside the sum
+    CHAINED_ROWS = 64,  // a computed operand beside the sum
     PLAIN_ROWS = 128,
-    LONGEST_FULL = 256,   // a full axis over this leaves no room in shared memory
-    RESIDENT = 3,         // blocks on a multiprocessor: they wait for memory in turns
-    GROUPS_OF = 90,       // sm_90a
+    LONGEST_FULL = 256,  // a full axis over this leaves no room in shared memory
+    RESIDENT = 3,        // blocks on a multiprocessor: they wait for memory in turns
+    GROUPS_OF = 90,      // sm_90a
     MULTIPROCESSORS = 132,
     SHARED_BYTES = 227 * 1024,
     MOST_STAGES = 4,
@@ -118,7 +118,8 @@ static bool shape(struct arena *arena, const struct ir_kernel *kernel, struct co
     return true;
 }
 
-static bool lowers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm, bool groups) {
+static bool lowers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm,
+                   bool groups) {
     struct lower_options options = {.target = {TARGET_CUDA, sm, groups}};
     struct status status = config_check(arena, kernel, config);
     return status.ok && lower(arena, kernel, config, &options, &status) && status.ok;
@@ -132,14 +133,53 @@ static struct config *copy_of(struct arena *arena, const struct config *config) 
     return copy;
 }
 
-// note [producers] Blocks that stay, for which warps of their own copy, hide what a block waits for at its beginning and
-// its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm. Where all of the sum
-// is one tile there is little to hide, and where the engine for copies can't be used, blocks copy faster than few warps.
-static bool pays(const struct lowered *lowered, int stages) {
+// The operation adds the product to a value that comes in at the region's beginning.
+static bool is_added(const struct ir_op *op, const struct ir_value *product) {
+    if (!op || op->code != OP_ADD)
+        return false;
+    const struct ir_value *a = op->operands[0], *b = op->operands[1];
+    return (a == product && b->region) || (b == product && a->region);
+}
+
+// Whether all products of computed operands are added to what a loop carries, as it is: they can be sent for a turn
+// later.
+static bool only_adds_up(const struct ir_region *region) {
+    for (const struct ir_op *op = region->first; op; op = op->next) {
+        bool computed = op->code == OP_DOT && (op->operands[0]->region || op->operands[0]->def->code != OP_LOAD ||
+                                               op->operands[1]->region || op->operands[1]->def->code != OP_LOAD);
+        if (computed && !is_added(op->next, op->results[0]))
+            return false;
+        for (int r = 0; r < op->region_count; r++)
+            if (!only_adds_up(op->regions[r]))
+                return false;
+    }
+    return true;
+}
+
+// Two groups of warps in a block, so that one multiplies while the other makes weights. False: rows are fewer.
+static bool take_turns(const struct ir_kernel *kernel, struct config *config) {
+    for (int i = 0; i < config->axis_count; i++) {
+        struct config_axis *axis = &config->axes[i];
+        if (axis->warps != GROUP_WARPS || kernel->axes[axis_of_name(kernel, axis->name)].kind == AXIS_FULL)
+            continue;
+        axis->warps = 2 * GROUP_WARPS;
+        axis->block = MATMUL_ROWS * axis->warps;
+        config->chunk = config->strategy == STRATEGY_CHUNKS ? axis->block : config->chunk;
+        config->min_blocks = 0;
+        return true;
+    }
+    return false;
+}
+
+// note [producers] Blocks that stay, for which warps of their own copy, hide what a block waits for at its beginning
+// and its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm. Where all
+// of the sum is one tile there is little to hide, and where the engine for copies can't be used, blocks copy faster
+// than few warps.
+static bool pays(const struct lowered *lowered, int stages, bool chained) {
     for (int i = 0; i < lowered->produced_count; i++) {
         const struct produced *produced = &lowered->produced[i];
         for (int m = 0; m < produced->map_count; m++)
-            if (!produced->maps[m].inner)
+            if (!produced->maps[m].inner && !chained)
                 return false;
         if (produced->by_threads || produced_bytes(produced, stages) > SHARED_BYTES)
             return false;
@@ -148,20 +188,23 @@ static bool pays(const struct lowered *lowered, int stages) {
 }
 
 static struct config *with_producers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
-                                     int sm) {
+                                     int sm, bool chained) {
     struct lower_options options = {.target = {TARGET_CUDA, sm, true}};
     struct config *wish = copy_of(arena, config);
     wish->producers = MULTIPROCESSORS;
+    if (chained && !take_turns(kernel, wish))
+        return NULL;
     for (wish->stages = MOST_STAGES; wish->stages >= LEAST_STAGES; wish->stages--) {
         struct status status = config_check(arena, kernel, wish);
         const struct lowered *lowered = status.ok ? lower(arena, kernel, wish, &options, &status) : NULL;
-        if (lowered && pays(lowered, wish->stages))
+        if (lowered && pays(lowered, wish->stages, chained))
             return wish;
     }
     return NULL;
 }
 
-struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config, int sm) {
+struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                                   int sm) {
     for (int groups = sm == GROUPS_OF; groups >= 0 && sm >= 80 && may_multiply(kernel); groups--) {
         struct config *products = copy_of(arena, config);
         if (!shape(arena, kernel, products, groups))
@@ -170,8 +213,9 @@ struct config *config_for_products(struct arena *arena, const struct ir_kernel *
             products->stages = 1;  // all of what is summed over may be one tile
         if (!lowers(arena, kernel, products, sm, groups))
             continue;
-        bool plain = groups && !has_computed_operand(kernel->body);
-        struct config *produced = plain ? with_producers(arena, kernel, products, sm) : NULL;
+        bool chained = has_computed_operand(kernel->body);
+        bool wanted = groups && (!chained || only_adds_up(kernel->body));
+        struct config *produced = wanted ? with_producers(arena, kernel, products, sm, chained) : NULL;
         return produced ? produced : products;
     }
     return NULL;

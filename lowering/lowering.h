@@ -30,6 +30,7 @@ enum config_dot {
     DOT_FMA,  // products by multiplications and additions, of any types and shapes
     DOT_MMA,    // on the matrix units: f16 and bf16 (matmul_axes.c says what it asks of the axes); of no effect on the CPU
     DOT_WGMMA,  // as MMA, by groups of four warps: sm_90a
+    DOT_TF32,   // on the matrix units: f32, whose operands are rounded to ten bits behind the first
     DOT_COUNT
 };
 

@@ -26,6 +26,7 @@ struct colouring {
     struct arena *arena;
     const struct ir_kernel *kernel;
     axes_t single;  // axes of one point a tile
+    bool tf32;      // of f32, not of f16 and bf16
     int count;
     struct product products[MAX_PRODUCTS];
     struct matmul_axes *axes;
@@ -79,9 +80,11 @@ static bool is_half(enum ir_type type) {
 
 static bool check_types(struct colouring *c, const struct ir_op *op) {
     enum ir_type a = op->operands[0]->type, b = op->operands[1]->type;
-    if (a == b && is_half(a))
+    if (a == b && (c->tf32 ? a == TYPE_F32 : is_half(a)))
         return true;
-    return no(c, "lowering.mma-type", op, "the matrix units multiply f16 by f16 and bf16 by bf16, not %s by %s",
+    return no(c, "lowering.mma-type", op, "%s, not %s by %s",
+              c->tf32 ? "with dot \"tf32\" the matrix units multiply f32 by f32"
+                      : "the matrix units multiply f16 by f16 and bf16 by bf16",
               ir_type_name(a), ir_type_name(b));
 }
 
@@ -213,6 +216,7 @@ struct status matmul_axes(struct arena *arena, const struct ir_kernel *kernel, c
     struct colouring *c = ARENA_NEW(arena, struct colouring);
     *axes = (struct matmul_axes){0};
     *c = (struct colouring){.arena = arena, .kernel = kernel, .axes = axes, .status = STATUS_OK};
+    c->tf32 = config->dot == DOT_TF32;
     for (int a = 0; a < kernel->axis_count; a++) {
         const struct config_axis *axis = config_axis_named(config, kernel->axes[a].name);
         if (axis && axis->block == 1)

@@ -5,8 +5,8 @@
 //     for t in [lo, hi) { S }   =>   main = lo + (hi - lo) / block * block
 //                                    for t in [lo, main) { S, every tile full }   for t in [main, hi) { S }
 //
-// Where S compares its position with one of another loop, `s >= t`, as causal products do, full tiles end before the
-// first t for which that isn't true of all of the other's tile: they compare nothing, and several tiles may be left.
+// Where S chooses by a comparison of its position with one of another loop, `s >= t ? x : c`, as causal products do,
+// full tiles choose only from the one on that has a t for which it isn't true of all of the other's tile.
 #include "lowering/matmul.h"
 #include "lowering/pass.h"
 
@@ -118,21 +118,63 @@ static struct comparison comparison_in(const struct pass_context *context, const
     return looking.found;
 }
 
-// Up to where all of the tile compare true: no further than hi, no less than lo.
-static struct ir_value *sure_end(struct ir_builder *builder, const struct comparison *comparison, struct ir_value *lo,
-                                 struct ir_value *hi) {
+// Up to where all of the tile compare true.
+static struct ir_value *sure_end(struct ir_builder *builder, const struct comparison *comparison) {
     struct ir_value *end = ir_cast(builder, TYPE_I64, at_begin(builder, comparison->bound));
-    if (comparison->equal)
-        end = ir_binary(builder, OP_ADD, end, ir_integer(builder, TYPE_I64, 1));
-    return ir_binary(builder, OP_MAX, ir_binary(builder, OP_MIN, end, hi), lo);
+    return comparison->equal ? ir_binary(builder, OP_ADD, end, ir_integer(builder, TYPE_I64, 1)) : end;
 }
 
-static void settle_comparison(struct ir_kernel *kernel, struct ir_op *main) {
+// `select c, x, y` becomes `if hangs over { select c, x, y } else { x }`.
+static void choose_late(struct ir_kernel *kernel, struct ir_op *select, struct ir_value *hangs) {
+    struct ir_builder builder = builder_before(kernel, select);
+    struct ir_value *value = select->operands[1], *result = select->results[0];
+    struct ir_op *guard = ir_op_new(&builder, OP_IF, 2, 1, 2);
+    guard->operands[0] = hangs;
+    guard->operands[1] = value;
+    ir_insert(&builder, guard);
+    struct ir_value *chosen = ir_result(kernel, guard, 0, result->type, result->axes);
+    struct ir_value *first = ir_region_arg(kernel, guard->regions[0], value->type, value->axes, value->name);
+    struct ir_value *second = ir_region_arg(kernel, guard->regions[1], value->type, value->axes, value->name);
+    chosen->name = result->name;
+    struct ir_builder inside = {.kernel = kernel,
+                                .region = guard->regions[0],
+                                .span = select->span,
+                                .line = select->line};
+    struct ir_value *condition = ir_op_clone(&inside, select->operands[0]->def, ir_map_new(kernel))->results[0];
+    struct ir_value *kept = ir_select(&inside, condition, first, select->operands[2]);
+    ir_yield(&inside, 1, &kept);
+    inside.region = guard->regions[1];
+    ir_yield(&inside, 1, &second);
+    ir_replace_uses(kernel, result, chosen);
+    ir_remove(select);
+}
+
+static bool is_used(const struct pass_context *context, const struct ir_value *value) {
+    return count_uses(context->arena, context->kernel)[value->id];
+}
+
+// In the loop `main`, whose comparison is true of all of a tile that ends no later than `end`.
+static void guard_comparison(struct pass_context *context, struct ir_op *main, struct ir_value *end) {
+    struct ir_kernel *kernel = context->kernel;
     struct looking looking = {.axis = main->axis};
     walk_ops(main->regions[0], look_for_comparison, &looking);
-    struct ir_builder builder = builder_before(kernel, looking.found.result->def);
-    struct ir_value *yes = ir_integer(&builder, TYPE_BOOL, 1);
-    ir_replace_uses(kernel, looking.found.result, ir_broadcast(&builder, looking.found.result->axes, yes));
+    struct ir_value *condition = looking.found.result, *hangs = NULL;
+    struct ir_region *home = condition->def->parent;
+    for (struct ir_op *op = condition->def, *next; op; op = next) {
+        next = op->next;
+        bool chooses = op->code == OP_SELECT && op->operands[0] == condition &&
+                       ir_type_is_float(op->results[0]->type) && op->operands[1]->axes == op->results[0]->axes &&
+                       op->parent == home;
+        if (!chooses)
+            continue;
+        struct ir_builder builder = builder_before(kernel, op);
+        struct ir_value *block = ir_integer(&builder, TYPE_I64, context->out->axes[main->axis].block);
+        struct ir_value *last = ir_binary(&builder, OP_ADD, ir_axis_value(&builder, OP_BEGIN, main->axis), block);
+        hangs = hangs ? hangs : ir_binary(&builder, OP_GT, last, end);
+        choose_late(kernel, op, hangs);
+    }
+    if (!is_used(context, condition))
+        ir_remove(condition->def);
 }
 
 // ---------------------------------------------------------------------------------------------- peeling
@@ -149,8 +191,8 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     struct ir_value *lo = loop->operands[0], *hi = loop->operands[1];
     struct ir_value *block = ir_integer(&before, TYPE_I64, context->out->axes[axis].block);
     struct comparison comparison = comparison_in(context, loop);
-    struct ir_value *end = comparison.result ? sure_end(&before, &comparison, lo, hi) : hi;
-    struct ir_value *span = ir_binary(&before, OP_SUB, end, lo);
+    struct ir_value *sure = comparison.result ? sure_end(&before, &comparison) : NULL;
+    struct ir_value *span = ir_binary(&before, OP_SUB, hi, lo);
     struct ir_value *full = ir_binary(&before, OP_SUB, span, ir_binary(&before, OP_MOD, span, block));
     struct ir_value *middle = ir_binary(&before, OP_ADD, lo, full);  // between hi and lo where the range is empty
     full->name = middle->name = arena_printf(context->arena, "%s_full", kernel->axes[loop->axis].name);
@@ -160,13 +202,13 @@ static void peel(struct pass_context *context, struct ir_op *loop) {
     rename_op(&renaming, main);
     walk_ops(main->regions[0], rename_op, &renaming);
     main->operands[1] = middle;
-    if (comparison.result)
-        settle_comparison(kernel, main);
+    if (sure)
+        guard_comparison(context, main, sure);
     context->out->axes[axis].exact = true;
     kernel->axes[axis].lo = lo;
     kernel->axes[axis].hi = hi;  // what the guard inside compares with
     kernel->axes[axis].loop = main;
-    context->out->axes[loop->axis].single = !comparison.result;
+    context->out->axes[loop->axis].single = true;
     context->out->axes[loop->axis].origin = lo;
     loop->operands[0] = middle;
     kernel->axes[loop->axis].lo = middle;

@@ -20,6 +20,16 @@ static bool rounds_operand(const struct ir_op *op, int operand) {
     return op->code == OP_MMA && operand == 0;
 }
 
+// A branch hands values on: what it is given and what it yields need be as exact as what comes of them.
+static bool passes_on(const struct ir_op *op, int operand, const bool *exact) {
+    const struct ir_op *owner = op->parent->owner;
+    if (op->code == OP_YIELD && owner && owner->code == OP_IF)
+        return exact[owner->results[operand]->id];
+    if (op->code != OP_IF || !operand)
+        return true;
+    return exact[op->regions[0]->args[operand - 1]->id] || exact[op->regions[1]->args[operand - 1]->id];
+}
+
 // Users come before what they use.
 static void visit_region(const struct ir_region *region, bool fast, bool *exact) {
     for (struct ir_op *op = region->last; op; op = op->previous) {
@@ -28,7 +38,7 @@ static void visit_region(const struct ir_region *region, bool fast, bool *exact)
         bool wanted = op->result_count != 1 || exact[op->results[0]->id];
         op->rough = (fast || !wanted) && has_approximation(op->code) && op->results[0]->type == TYPE_F32;
         for (int i = 0; i < op->operand_count; i++)
-            if (!rounds_operand(op, i) && (wanted || !keeps_proportion(op->code)))
+            if (passes_on(op, i, exact) && !rounds_operand(op, i) && (wanted || !keeps_proportion(op->code) || op->code == OP_IF))
                 exact[op->operands[i]->id] = true;
     }
 }

@@ -134,6 +134,7 @@ static struct status run_job(tilec_run *job, const tilec_program *program, const
         .outs = options->outs,
         .save_directory = options->save_arguments,
         .histogram = options->histogram,
+        .resolved = &job->resolved,
     };
     return run(job->arena, &request, diagnostics, &job->result);
 }

@@ -151,7 +151,8 @@ static struct status bench_run(tilec_bench *bench, const tilec_program *program,
     const struct run_request request = {
         .bind = run_bind_request(program, &options->run), .device = device, .execute = execute, .execute_data = &executor,
         .check = options->run.check, .out_count = options->run.out_count, .outs = options->run.outs,
-        .save_directory = options->run.save_arguments, .histogram = options->run.histogram, .quiet = true};
+        .save_directory = options->run.save_arguments, .histogram = options->run.histogram, .quiet = true,
+        .resolved = &bench->resolved};
     return run(bench->arena, &request, diagnostics, &bench->result);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/build.h"
+#include "runtime/config_cache.h"
 #include "runtime/run.h"
 
 static const int64_t longest_length = (int64_t)1 << 40;
@@ -224,6 +225,11 @@ static const struct ir_kernel *without_fills(struct arena *arena, const struct i
     return copy;
 }
 
+static bool rounds_to_tf32(const struct resolved *resolved)
+{
+    return resolved && resolved->config && resolved->config->dot == DOT_TF32;
+}
+
 struct status evaluate_under(struct running *running, struct tensor *outputs, const bool *rows, enum ir_cut cut, double *const *errors)
 {
     const struct bound *bound = running->bound;
@@ -232,7 +238,7 @@ struct status evaluate_under(struct running *running, struct tensor *outputs, co
     for (int i = 0; i < count; i++) views[i] = outputs[i].block ? outputs[i].view : bound->views[i];
     struct ir_evaluation evaluation = {
         .bindings = bound->bindings, .tensors = views, .seed = running->request->bind.seed, .rows = rows,
-        .cut = cut, .errors = errors};
+        .cut = cut, .errors = errors, .tf32 = rounds_to_tf32(running->request->resolved)};
     struct status status = ir_evaluate(rows ? without_fills(running->arena, bound->kernel) : bound->kernel, &evaluation, running->arena);
     running->steps = evaluation.steps;
     return status;

@@ -288,6 +288,7 @@ struct run_request {
     const char *save_directory;  // every argument goes there as NAME.npy; NULL: no
     bool quiet;                  // no summaries of outputs
     const char *histogram;       // an offsets or lengths argument whose histogram is reported; "": the first; NULL: no
+    const struct resolved *resolved;  // has the config that ran, when it has; NULL: none decides how products are rounded
 };
 struct run_output {
     const char *name;

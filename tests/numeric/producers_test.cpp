@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples under configs with producers, of tiles of products and of slabs, in the shim, against the evaluator.
+// Examples under configs with producers, of tiles of products and of slabs, and with products of f32 on the matrix units,
+// in the shim, against the evaluator.
 //
 // In: the sources and a folder to work in. Out: TAP with one test per unit and config. Random configs come by these
 // too, but rarely, and not with several places for a tile, more blocks than tiles, and rows that end within a tile at
@@ -34,6 +35,22 @@ const config *with_slabs(arena *memory, const ir_kernel *kernel, const choice &w
         config_axis &axis = cut->axes[i];
         if (strcmp(axis.name, shared) == 0)
             axis = {axis.name, axis.lanes * 2 * wish.pieces * wish.cluster, 1, axis.lanes, 2, 1, 0};
+    }
+    return cut;
+}
+
+// Products of f32 on the matrix units, whose operands are rounded: integers aren't.
+const config *with_tf32(arena *memory, const ir_kernel *kernel, const choice &wish) {
+    config *cut = config_default(memory, kernel);
+    cut->dot = DOT_TF32;
+    cut->stages = wish.stages;
+    for (int i = 0; i < cut->axis_count; i++) {
+        config_axis &axis = cut->axes[i];
+        bool rows = strcmp(axis.name, "tl") == 0;
+        if (strcmp(axis.name, "tb") == 0)
+            axis = {axis.name, 1, 1, 1, 1, 1, 0};
+        else
+            axis = {axis.name, wish.rows, rows ? 1 : 2, rows ? 8 : 4, rows ? 2 : 1, 1, 0};
     }
     return cut;
 }
@@ -128,7 +145,10 @@ void test_unit(const unit &u, const choice &wish, const std::string &root, const
     checked_kernel checked(u, root);
     arena *memory = arena_new();
     std::string reason, log;
-    const config *cut = wish.cluster > 0 ? with_slabs(memory, checked.get(), wish) : with_producers(memory, checked.get(), wish);
+    bool tf32 = wish.producers == 0;
+    const config *cut = tf32               ? with_tf32(memory, checked.get(), wish)
+                        : wish.cluster > 0 ? with_slabs(memory, checked.get(), wish)
+                                           : with_producers(memory, checked.get(), wish);
     variant v = {all.number, cut, TARGET_CUDA, false, false};
     if (!emit_variant(memory, checked.get(), v, reason)) {
         all.say(reason, u.name());
@@ -138,9 +158,9 @@ void test_unit(const unit &u, const choice &wish, const std::string &root, const
         compiler.directory = directory;
         compiler.stem = "producers-" + std::to_string(all.number);
         auto library = simt::library::compile(simt::language::cuda, {text_of(v)}, compiler, log);
-        bool has_parts = strstr(v.text->text, "tile_phase_start") != nullptr;
+        bool has_parts = strstr(v.text->text, tf32 ? "tile_mma_tf32" : "tile_phase_start") != nullptr;
         std::string wrong = library == nullptr ? log.substr(0, 500)
-                            : !has_parts       ? "no producers"
+                            : !has_parts       ? "neither producers nor tf32"
                                                : run_inputs(checked.get(), u, v, *library);
         all.say(wrong, u.name() + ", " + describe_config(*cut));
     }
@@ -168,6 +188,7 @@ int main(int count, char **arguments) {
         {"jagged_layer_norm", {nullptr, TYPE_F16, TYPE_I32, 24, 0}, {1, 1, 0, 1, 1}},
         {"jagged_softmax", {nullptr, TYPE_F32, TYPE_I32, 12, 0}, {8, 2, 0, 4, 1}},
         {"jagged_sum", {nullptr, TYPE_BF16, TYPE_I64, 16, 0}, {3, 4, 0, 1, 2}},
+        {"jagged_dense_bmm", {nullptr, TYPE_F32, TYPE_I64, 71, 34}, {0, 2, 32}},
         // Rows that begin anywhere: all producing threads copy.
         {"jagged_dense_bmm", {nullptr, TYPE_F16, TYPE_I64, 71, 34}, {2, 2, 128}},
         {"jagged_hstu_attention", {nullptr, TYPE_BF16, TYPE_I32, 71, 36}, {3, 2, 128}},

@@ -103,6 +103,26 @@ template <class Load> inline void multiply(float *c, float *d, const unsigned *a
     }
 }
 
+// Of f32: eight deep, a lane has two points of each operand's row or column, one in each half.
+inline void multiply_tf32(float *c, float *d, const unsigned *a, const unsigned *b, place here, const char *operation) {
+    unsigned lane = simt_identity.lane, row = lane / 4, column = lane % 4 * 2;
+    words4 own_a = {{a[0], a[1], a[2], a[3]}}, rows[4];
+    const unsigned char *slots = simt_exchange(0xffffffffu, &own_a, sizeof own_a, here, operation);
+    for (unsigned t = 0; t < 4; t++) rows[t] = lane_value<words4>(slots, row * 4 + t);
+    words2 own_b = {{b[0], b[1]}};
+    slots = simt_exchange(0xffffffffu, &own_b, sizeof own_b, here, operation);
+    float *sums[4] = {c, c + 1, d, d + 1};
+    for (unsigned i = 0; i < 4; i++) {
+        float x[16] = {}, y[16] = {};
+        for (unsigned k = 0; k < 8; k++) {
+            words2 columns = lane_value<words2>(slots, (column + i % 2) * 4 + k % 4);
+            memcpy(&x[k], &rows[k % 4].w[2 * (k / 4) + i / 2], sizeof x[k]);
+            memcpy(&y[k], &columns.w[k / 4], sizeof y[k]);
+        }
+        *sums[i] = sum_of_products(*sums[i], x, y, -126);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------ groups of warps
 
 // An element of a tile in panels of 128 bytes, whose 16-byte cells the address's own bits spread over the banks.
@@ -204,6 +224,14 @@ inline void tile_mma_f16(float *c, float *d, const unsigned *a, const unsigned *
 inline void tile_mma_bf16(float *c, float *d, const unsigned *a, const unsigned *b, SIMT_HERE) {
     simt::multiply(c, d, a, b, [](unsigned short bits) { return tile_bf16_load(bits); }, here, "mma");
 }
+// Ten bits behind the first, the nearest, halves away from 0.
+inline unsigned tile_round_tf32(float f) {
+    unsigned bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+}
+inline float tile_word(unsigned at) { return *reinterpret_cast<const float *>(simt::tile_at(at)); }
+inline void tile_mma_tf32(float *c, float *d, const unsigned *a, const unsigned *b, SIMT_HERE) { simt::multiply_tf32(c, d, a, b, here, "mma"); }
 inline unsigned tile_pack_f16(float low, float high) { return tile_f16_store(low) | unsigned(tile_f16_store(high)) << 16; }
 inline unsigned tile_pack_bf16(float low, float high) { return tile_bf16_store(low) | unsigned(tile_bf16_store(high)) << 16; }
 
@@ -275,5 +303,7 @@ inline void tile_group_end() {}
 inline void tile_group_sent() {}
 inline void tile_group_but_1() {}
 inline void tile_group_done() {}
+inline void tile_turn_await(int, int) {}
+inline void tile_turn_over(int, int) {}
 inline void tile_hold(float *) {}
 inline void tile_copies_seen() {}

@@ -173,6 +173,10 @@ inline void tile_phase_await(unsigned at, int turn, SIMT_HERE) { simt::await_pha
 inline void tile_hand_over(unsigned at, int number) { simt::store_word(at, number); }
 inline int tile_handed_over(unsigned at) { return simt::load_word(at); }
 inline void tile_map_seen(const int *) {}
+inline void tile_phase_copied(unsigned at, SIMT_HERE) {
+    simt::await_copies(-1);
+    simt::simt_phase_arrive(at, 0, here);
+}
 inline void tile_keep_words(unsigned at, unsigned a, unsigned b, unsigned c, unsigned d) {
     const unsigned words[] = {a, b, c, d};
     for (unsigned i = 0; i < 4; i++) *reinterpret_cast<unsigned *>(simt::tile_at(at + 4 * i)) = words[i];

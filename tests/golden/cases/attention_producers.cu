@@ -84,6 +84,10 @@ static __device__ __forceinline__ void tile_matrices_4(unsigned *m, const unsign
                  : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(at) : "memory");
 }
 
+static __device__ __forceinline__ void tile_turn_await(const int turn, const int threads) {
+    asm volatile("bar.sync %0, %1;" :: "r"(turn), "r"(threads) : "memory");
+}
+
 static __device__ __forceinline__ void tile_group_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -106,8 +110,15 @@ static __device__ __forceinline__ void tile_group_bf16_64_registers_fresh(float 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(tile_panels(b, panel)), "r"(more) : "memory");
 }
 
-static __device__ __forceinline__ void tile_group_end() {
+static __device__ __forceinline__ void tile_group_sent() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void tile_turn_over(const int turn, const int threads) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(turn), "r"(threads) : "memory");
+}
+
+static __device__ __forceinline__ void tile_group_done() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
@@ -141,10 +152,6 @@ static __device__ __forceinline__ unsigned tile_pack_bf16(const float low, const
     return pair;
 }
 
-static __device__ __forceinline__ void tile_group_sent() {
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
 static __device__ __forceinline__ void tile_group_bf16_64_registers_transposed(float *c, const int h, const int j, const unsigned *a, const unsigned b, const int panel) {
     asm volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
                  " %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1; }"
@@ -163,7 +170,8 @@ static __device__ __forceinline__ void tile_group_but_1() {
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 }
 
-static __device__ __forceinline__ void tile_group_done() {
+static __device__ __forceinline__ void tile_group_end() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
@@ -333,6 +341,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
         int q_place = 0, q_turn = 0;
         int k_place = 0, k_turn = 0;
         int v_place = 0, v_turn = 0;
+        if (warp / 4 == 1) tile_turn_over(1, 256);
         int number_place = 0, number_turn = 0;
         for (;;) {
             tile_phase_await(tiles + 0 + number_place * 8, number_turn);
@@ -393,31 +402,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                 // 26: for tk in jagged_tile(tq.end) {
                 const long long i_7 = begin + (long long)tq0;
                 const int i_8 = (int)tile_clampi_i64(tile_mini_i64(i_7 + 128LL, i_4), -2146435071LL, 2146435071LL);
-                const int i_9 = (int)tile_maxi_i64(tile_mini_i64(i_7 + 1LL, (long long)i_8), 0LL);
-                const int tk_full = i_9 - i_9 % 64;
+                const int i_9 = (int)tile_clampi_i64(i_7 + 1LL, -2146435071LL, 2146435071LL);
+                const int tk_full = i_8 - i_8 % 64;
                 if (0 < tk_full) {
                     unsigned late_rows[4][1][4];
                     unsigned late_tile, late_free, late_full;
                     int late_turn;
                     const int tk0_2 = 0;
+                    const int tk = tk0_2 + tk_t;
                     // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
-                    // 28: let causal = tq >= tk ? score : 0;
-                    bool inside[2][8][2];
-                    #pragma unroll
-                    for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                        #pragma unroll
-                        for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                            #pragma unroll
-                            for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                inside[tq_i][tk_r][tk_v] = true;
-                            }
-                        }
-                    }
                     float v_2[2][8][2];
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                     const unsigned k_tile = tiles + 33792 + k_place * 8192, k_free = tiles + 112 + k_place * 8;
                     k_place = k_place == 1 ? 0 : k_place + 1;
                     k_turn ^= k_place == 0;
+                    tile_turn_await(1 + warp / 4, 256);
                     tile_group_begin();
                     #pragma unroll
                     for (int d_k_3 = 0; d_k_3 < 4; ++d_k_3) {
@@ -426,7 +425,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                             tile_group_bf16_64_registers_fresh(&v_2[2 * tq_m_4][0][0], 16, 2, kept_rows[d_k_3][tq_m_4], k_tile + d_k_3 / 4 * 8192 + d_k_3 % 4 * 32, 16, d_k_3 > 0);
                         }
                     }
-                    tile_group_end();
+                    tile_group_sent();
+                    tile_turn_over(1 + (warp / 4 + 1) % 2, 256);
+                    tile_group_done();
                     #pragma unroll
                     for (int tq_i = 0; tq_i < 2; ++tq_i) {
                         #pragma unroll
@@ -439,15 +440,39 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                     __syncwarp();
                     if (lane == 0) tile_phase_arrive(k_free);
-                    float causal[2][8][2];
+                    float score[2][8][2];
                     #pragma unroll
                     for (int tq_i = 0; tq_i < 2; ++tq_i) {
                         #pragma unroll
                         for (int tk_r = 0; tk_r < 8; ++tk_r) {
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                                causal[tq_i][tk_r][tk_v] = inside[tq_i][tk_r][tk_v] ? score : 0.0f;
+                                score[tq_i][tk_r][tk_v] = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
+                            }
+                        }
+                    }
+                    // 28: let causal = tq >= tk ? score : 0;
+                    const bool inside = tk0_2 + 64 > i_9;
+                    if (inside) {
+                        float v_3[2][8][2];
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    v_3[tq_i][tk_r][tk_v] = i_6[tq_i] >= tk + tk_r * 8 + tk_v ? score[tq_i][tk_r][tk_v] : 0.0f;
+                                }
+                            }
+                        }
+                        #pragma unroll
+                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                            #pragma unroll
+                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                #pragma unroll
+                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                    score[tq_i][tk_r][tk_v] = v_3[tq_i][tk_r][tk_v];
+                                }
                             }
                         }
                     }
@@ -456,10 +481,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     for (int tk_k_2 = 0; tk_k_2 < 4; ++tk_k_2) {
                         #pragma unroll
                         for (int tq_m_5 = 0; tq_m_5 < 1; ++tq_m_5) {
-                            late_rows[tk_k_2][tq_m_5][0] = tile_pack_bf16(causal[2 * tq_m_5][2 * tk_k_2][0], causal[2 * tq_m_5][2 * tk_k_2][1]);
-                            late_rows[tk_k_2][tq_m_5][1] = tile_pack_bf16(causal[2 * tq_m_5 + 1][2 * tk_k_2][0], causal[2 * tq_m_5 + 1][2 * tk_k_2][1]);
-                            late_rows[tk_k_2][tq_m_5][2] = tile_pack_bf16(causal[2 * tq_m_5][2 * tk_k_2 + 1][0], causal[2 * tq_m_5][2 * tk_k_2 + 1][1]);
-                            late_rows[tk_k_2][tq_m_5][3] = tile_pack_bf16(causal[2 * tq_m_5 + 1][2 * tk_k_2 + 1][0], causal[2 * tq_m_5 + 1][2 * tk_k_2 + 1][1]);
+                            late_rows[tk_k_2][tq_m_5][0] = tile_pack_bf16(score[2 * tq_m_5][2 * tk_k_2][0], score[2 * tq_m_5][2 * tk_k_2][1]);
+                            late_rows[tk_k_2][tq_m_5][1] = tile_pack_bf16(score[2 * tq_m_5 + 1][2 * tk_k_2][0], score[2 * tq_m_5 + 1][2 * tk_k_2][1]);
+                            late_rows[tk_k_2][tq_m_5][2] = tile_pack_bf16(score[2 * tq_m_5][2 * tk_k_2 + 1][0], score[2 * tq_m_5][2 * tk_k_2 + 1][1]);
+                            late_rows[tk_k_2][tq_m_5][3] = tile_pack_bf16(score[2 * tq_m_5 + 1][2 * tk_k_2 + 1][0], score[2 * tq_m_5 + 1][2 * tk_k_2 + 1][1]);
                         }
                     }
                     late_full = tiles + 128 + v_place * 8, late_turn = v_turn;
@@ -467,28 +492,34 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     v_place = v_place == 1 ? 0 : v_place + 1;
                     v_turn ^= v_place == 0;
                     for (int tk0_3 = tk0_2 + 64; tk0_3 < tk_full; tk0_3 += 64) {
-                        bool inside_2[2][8][2];
-                        #pragma unroll
-                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                            #pragma unroll
-                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                                #pragma unroll
-                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                    inside_2[tq_i][tk_r][tk_v] = true;
-                                }
-                            }
+                        if (tk0_3 >= i_9 + warp / 4 * 64 + 63) {
+                            tile_phase_await(tiles + 96 + k_place * 8, k_turn);
+                            __syncwarp();
+                            if (lane == 0) tile_phase_arrive(tiles + 112 + k_place * 8);
+                            k_place = k_place == 1 ? 0 : k_place + 1;
+                            k_turn ^= k_place == 0;
+                            tile_phase_await(tiles + 128 + v_place * 8, v_turn);
+                            __syncwarp();
+                            if (lane == 0) tile_phase_arrive(tiles + 144 + v_place * 8);
+                            v_place = v_place == 1 ? 0 : v_place + 1;
+                            v_turn ^= v_place == 0;
+                            tile_turn_await(1 + warp / 4, 256);
+                            tile_turn_over(1 + (warp / 4 + 1) % 2, 256);
+                            continue;
                         }
-                        float v_3[2][8][2];
+                        const int tk_2 = tk0_3 + tk_t;
+                        float v_4[2][8][2];
                         tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                         const unsigned k_tile_2 = tiles + 33792 + k_place * 8192, k_free_2 = tiles + 112 + k_place * 8;
                         k_place = k_place == 1 ? 0 : k_place + 1;
                         k_turn ^= k_place == 0;
+                        tile_turn_await(1 + warp / 4, 256);
                         tile_group_begin();
                         #pragma unroll
                         for (int d_k_4 = 0; d_k_4 < 4; ++d_k_4) {
                             #pragma unroll
-                            for (int tq_m_6 = 0; tq_m_6 < 1; ++tq_m_6) {
-                                tile_group_bf16_64_registers_fresh(&v_3[2 * tq_m_6][0][0], 16, 2, kept_rows[d_k_4][tq_m_6], k_tile_2 + d_k_4 / 4 * 8192 + d_k_4 % 4 * 32, 16, d_k_4 > 0);
+                            for (int tq_m_7 = 0; tq_m_7 < 1; ++tq_m_7) {
+                                tile_group_bf16_64_registers_fresh(&v_4[2 * tq_m_7][0][0], 16, 2, kept_rows[d_k_4][tq_m_7], k_tile_2 + d_k_4 / 4 * 8192 + d_k_4 % 4 * 32, 16, d_k_4 > 0);
                             }
                         }
                         tile_group_sent();
@@ -505,13 +536,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         }
                         tile_group_begin();
                         #pragma unroll
-                        for (int tk_k_3 = 0; tk_k_3 < 4; ++tk_k_3) {
+                        for (int tk_k_4 = 0; tk_k_4 < 4; ++tk_k_4) {
                             #pragma unroll
-                            for (int tq_m_7 = 0; tq_m_7 < 1; ++tq_m_7) {
-                                tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_7][0], 2, 4, late_rows[tk_k_3][tq_m_7], late_tile + tk_k_3 * 2048, 8192);
+                            for (int tq_m_8 = 0; tq_m_8 < 1; ++tq_m_8) {
+                                tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_8][0], 2, 4, late_rows[tk_k_4][tq_m_8], late_tile + tk_k_4 * 2048, 8192);
                             }
                         }
                         tile_group_sent();
+                        tile_turn_over(1 + (warp / 4 + 1) % 2, 256);
                         tile_group_but_1();
                         #pragma unroll
                         for (int tq_i = 0; tq_i < 2; ++tq_i) {
@@ -519,21 +551,44 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                             for (int tk_r = 0; tk_r < 8; ++tk_r) {
                                 #pragma unroll
                                 for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                    tile_hold(&v_3[tq_i][tk_r][tk_v]);
+                                    tile_hold(&v_4[tq_i][tk_r][tk_v]);
                                 }
                             }
                         }
                         __syncwarp();
                         if (lane == 0) tile_phase_arrive(k_free_2);
-                        float causal_2[2][8][2];
+                        float score_2[2][8][2];
                         #pragma unroll
                         for (int tq_i = 0; tq_i < 2; ++tq_i) {
                             #pragma unroll
                             for (int tk_r = 0; tk_r < 8; ++tk_r) {
                                 #pragma unroll
                                 for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                    const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
-                                    causal_2[tq_i][tk_r][tk_v] = inside_2[tq_i][tk_r][tk_v] ? score_2 : 0.0f;
+                                    score_2[tq_i][tk_r][tk_v] = tile_silu_rough(v_4[tq_i][tk_r][tk_v] * alpha) * scale;
+                                }
+                            }
+                        }
+                        const bool inside_2 = tk0_3 + 64 > i_9;
+                        if (inside_2) {
+                            float v_5[2][8][2];
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                    #pragma unroll
+                                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                        v_5[tq_i][tk_r][tk_v] = i_6[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2[tq_i][tk_r][tk_v] : 0.0f;
+                                    }
+                                }
+                            }
+                            #pragma unroll
+                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
+                                #pragma unroll
+                                for (int tk_r = 0; tk_r < 8; ++tk_r) {
+                                    #pragma unroll
+                                    for (int tk_v = 0; tk_v < 2; ++tk_v) {
+                                        score_2[tq_i][tk_r][tk_v] = v_5[tq_i][tk_r][tk_v];
+                                    }
                                 }
                             }
                         }
@@ -551,13 +606,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         __syncwarp();
                         if (lane == 0) tile_phase_arrive(late_free);
                         #pragma unroll
-                        for (int tk_k_4 = 0; tk_k_4 < 4; ++tk_k_4) {
+                        for (int tk_k_5 = 0; tk_k_5 < 4; ++tk_k_5) {
                             #pragma unroll
-                            for (int tq_m_8 = 0; tq_m_8 < 1; ++tq_m_8) {
-                                late_rows[tk_k_4][tq_m_8][0] = tile_pack_bf16(causal_2[2 * tq_m_8][2 * tk_k_4][0], causal_2[2 * tq_m_8][2 * tk_k_4][1]);
-                                late_rows[tk_k_4][tq_m_8][1] = tile_pack_bf16(causal_2[2 * tq_m_8 + 1][2 * tk_k_4][0], causal_2[2 * tq_m_8 + 1][2 * tk_k_4][1]);
-                                late_rows[tk_k_4][tq_m_8][2] = tile_pack_bf16(causal_2[2 * tq_m_8][2 * tk_k_4 + 1][0], causal_2[2 * tq_m_8][2 * tk_k_4 + 1][1]);
-                                late_rows[tk_k_4][tq_m_8][3] = tile_pack_bf16(causal_2[2 * tq_m_8 + 1][2 * tk_k_4 + 1][0], causal_2[2 * tq_m_8 + 1][2 * tk_k_4 + 1][1]);
+                            for (int tq_m_9 = 0; tq_m_9 < 1; ++tq_m_9) {
+                                late_rows[tk_k_5][tq_m_9][0] = tile_pack_bf16(score_2[2 * tq_m_9][2 * tk_k_5][0], score_2[2 * tq_m_9][2 * tk_k_5][1]);
+                                late_rows[tk_k_5][tq_m_9][1] = tile_pack_bf16(score_2[2 * tq_m_9 + 1][2 * tk_k_5][0], score_2[2 * tq_m_9 + 1][2 * tk_k_5][1]);
+                                late_rows[tk_k_5][tq_m_9][2] = tile_pack_bf16(score_2[2 * tq_m_9][2 * tk_k_5 + 1][0], score_2[2 * tq_m_9][2 * tk_k_5 + 1][1]);
+                                late_rows[tk_k_5][tq_m_9][3] = tile_pack_bf16(score_2[2 * tq_m_9 + 1][2 * tk_k_5 + 1][0], score_2[2 * tq_m_9 + 1][2 * tk_k_5 + 1][1]);
                             }
                         }
                         late_full = tiles + 128 + v_place * 8, late_turn = v_turn;
@@ -578,10 +633,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                     tile_group_begin();
                     #pragma unroll
-                    for (int tk_k_5 = 0; tk_k_5 < 4; ++tk_k_5) {
+                    for (int tk_k_6 = 0; tk_k_6 < 4; ++tk_k_6) {
                         #pragma unroll
-                        for (int tq_m_9 = 0; tq_m_9 < 1; ++tq_m_9) {
-                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_9][0], 2, 4, late_rows[tk_k_5][tq_m_9], late_tile + tk_k_5 * 2048, 8192);
+                        for (int tq_m_10 = 0; tq_m_10 < 1; ++tq_m_10) {
+                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_10][0], 2, 4, late_rows[tk_k_6][tq_m_10], late_tile + tk_k_6 * 2048, 8192);
                         }
                     }
                     tile_group_sent();
@@ -600,12 +655,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     if (lane == 0) tile_phase_arrive(late_free);
                 }
                 if (tk_full < i_8) {
-                    unsigned late_rows_2[4][1][4];
-                    unsigned late_tile_2, late_free_2, late_full_2;
-                    int late_turn_2;
-                    const int tk0_5 = tk_full;
-                    const int tk_3 = tk0_5 + tk_t;
-                    float v_4[2][8][2];
+                    const int tk0_4 = tk_full;
+                    const int tk_3 = tk0_4 + tk_t;
+                    float v_6[2][8][2];
                     tile_phase_await(tiles + 96 + k_place * 8, k_turn);
                     const unsigned k_tile_3 = tiles + 33792 + k_place * 8192, k_free_3 = tiles + 112 + k_place * 8;
                     k_place = k_place == 1 ? 0 : k_place + 1;
@@ -615,7 +667,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     for (int d_k_5 = 0; d_k_5 < 4; ++d_k_5) {
                         #pragma unroll
                         for (int tq_m_11 = 0; tq_m_11 < 1; ++tq_m_11) {
-                            tile_group_bf16_64_registers_fresh(&v_4[2 * tq_m_11][0][0], 16, 2, kept_rows[d_k_5][tq_m_11], k_tile_3 + d_k_5 / 4 * 8192 + d_k_5 % 4 * 32, 16, d_k_5 > 0);
+                            tile_group_bf16_64_registers_fresh(&v_6[2 * tq_m_11][0][0], 16, 2, kept_rows[d_k_5][tq_m_11], k_tile_3 + d_k_5 / 4 * 8192 + d_k_5 % 4 * 32, 16, d_k_5 > 0);
                         }
                     }
                     tile_group_end();
@@ -625,130 +677,40 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         for (int tk_r = 0; tk_r < 8; ++tk_r) {
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                tile_hold(&v_4[tq_i][tk_r][tk_v]);
+                                tile_hold(&v_6[tq_i][tk_r][tk_v]);
                             }
                         }
                     }
                     __syncwarp();
                     if (lane == 0) tile_phase_arrive(k_free_3);
-                    float v_5[2][8][2];
+                    float v_7[2][8][2];
                     #pragma unroll
                     for (int tq_i = 0; tq_i < 2; ++tq_i) {
                         #pragma unroll
                         for (int tk_r = 0; tk_r < 8; ++tk_r) {
                             #pragma unroll
                             for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                const float score_3 = tile_silu_rough(v_4[tq_i][tk_r][tk_v] * alpha) * scale;
-                                const float causal_3 = i_6[tq_i] >= tk_3 + tk_r * 8 + tk_v ? score_3 : 0.0f;
-                                v_5[tq_i][tk_r][tk_v] = tk_3 + tk_r * 8 + tk_v < i_8 ? causal_3 : 0.0f;
+                                const float score_3 = tile_silu_rough(v_6[tq_i][tk_r][tk_v] * alpha) * scale;
+                                const float causal = i_6[tq_i] >= tk_3 + tk_r * 8 + tk_v ? score_3 : 0.0f;
+                                v_7[tq_i][tk_r][tk_v] = tk_3 + tk_r * 8 + tk_v < i_8 ? causal : 0.0f;
                             }
                         }
                     }
+                    unsigned rows[4][1][4];
                     #pragma unroll
                     for (int tk_k_7 = 0; tk_k_7 < 4; ++tk_k_7) {
                         #pragma unroll
                         for (int tq_m_12 = 0; tq_m_12 < 1; ++tq_m_12) {
-                            late_rows_2[tk_k_7][tq_m_12][0] = tile_pack_bf16(v_5[2 * tq_m_12][2 * tk_k_7][0], v_5[2 * tq_m_12][2 * tk_k_7][1]);
-                            late_rows_2[tk_k_7][tq_m_12][1] = tile_pack_bf16(v_5[2 * tq_m_12 + 1][2 * tk_k_7][0], v_5[2 * tq_m_12 + 1][2 * tk_k_7][1]);
-                            late_rows_2[tk_k_7][tq_m_12][2] = tile_pack_bf16(v_5[2 * tq_m_12][2 * tk_k_7 + 1][0], v_5[2 * tq_m_12][2 * tk_k_7 + 1][1]);
-                            late_rows_2[tk_k_7][tq_m_12][3] = tile_pack_bf16(v_5[2 * tq_m_12 + 1][2 * tk_k_7 + 1][0], v_5[2 * tq_m_12 + 1][2 * tk_k_7 + 1][1]);
+                            rows[tk_k_7][tq_m_12][0] = tile_pack_bf16(v_7[2 * tq_m_12][2 * tk_k_7][0], v_7[2 * tq_m_12][2 * tk_k_7][1]);
+                            rows[tk_k_7][tq_m_12][1] = tile_pack_bf16(v_7[2 * tq_m_12 + 1][2 * tk_k_7][0], v_7[2 * tq_m_12 + 1][2 * tk_k_7][1]);
+                            rows[tk_k_7][tq_m_12][2] = tile_pack_bf16(v_7[2 * tq_m_12][2 * tk_k_7 + 1][0], v_7[2 * tq_m_12][2 * tk_k_7 + 1][1]);
+                            rows[tk_k_7][tq_m_12][3] = tile_pack_bf16(v_7[2 * tq_m_12 + 1][2 * tk_k_7 + 1][0], v_7[2 * tq_m_12 + 1][2 * tk_k_7 + 1][1]);
                         }
                     }
-                    late_full_2 = tiles + 128 + v_place * 8, late_turn_2 = v_turn;
-                    late_tile_2 = tiles + 50176 + v_place * 8192, late_free_2 = tiles + 144 + v_place * 8;
+                    tile_phase_await(tiles + 128 + v_place * 8, v_turn);
+                    const unsigned v_tile = tiles + 50176 + v_place * 8192, v_free = tiles + 144 + v_place * 8;
                     v_place = v_place == 1 ? 0 : v_place + 1;
                     v_turn ^= v_place == 0;
-                    for (int tk0_6 = tk0_5 + 64; tk0_6 < i_8; tk0_6 += 64) {
-                        const int tk_4 = tk0_6 + tk_t;
-                        float v_6[2][8][2];
-                        tile_phase_await(tiles + 96 + k_place * 8, k_turn);
-                        const unsigned k_tile_4 = tiles + 33792 + k_place * 8192, k_free_4 = tiles + 112 + k_place * 8;
-                        k_place = k_place == 1 ? 0 : k_place + 1;
-                        k_turn ^= k_place == 0;
-                        tile_group_begin();
-                        #pragma unroll
-                        for (int d_k_6 = 0; d_k_6 < 4; ++d_k_6) {
-                            #pragma unroll
-                            for (int tq_m_13 = 0; tq_m_13 < 1; ++tq_m_13) {
-                                tile_group_bf16_64_registers_fresh(&v_6[2 * tq_m_13][0][0], 16, 2, kept_rows[d_k_6][tq_m_13], k_tile_4 + d_k_6 / 4 * 8192 + d_k_6 % 4 * 32, 16, d_k_6 > 0);
-                            }
-                        }
-                        tile_group_sent();
-                        tile_phase_await(late_full_2, late_turn_2);
-                        #pragma unroll
-                        for (int e_r = 0; e_r < 8; ++e_r) {
-                            #pragma unroll
-                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                                #pragma unroll
-                                for (int e_v = 0; e_v < 2; ++e_v) {
-                                    tile_hold(&acc[e_r][tq_i][e_v]);
-                                }
-                            }
-                        }
-                        tile_group_begin();
-                        #pragma unroll
-                        for (int tk_k_8 = 0; tk_k_8 < 4; ++tk_k_8) {
-                            #pragma unroll
-                            for (int tq_m_14 = 0; tq_m_14 < 1; ++tq_m_14) {
-                                tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_14][0], 2, 4, late_rows_2[tk_k_8][tq_m_14], late_tile_2 + tk_k_8 * 2048, 8192);
-                            }
-                        }
-                        tile_group_sent();
-                        tile_group_but_1();
-                        #pragma unroll
-                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                            #pragma unroll
-                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                                #pragma unroll
-                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                    tile_hold(&v_6[tq_i][tk_r][tk_v]);
-                                }
-                            }
-                        }
-                        __syncwarp();
-                        if (lane == 0) tile_phase_arrive(k_free_4);
-                        float v_7[2][8][2];
-                        #pragma unroll
-                        for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                            #pragma unroll
-                            for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                                #pragma unroll
-                                for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                                    const float score_4 = tile_silu_rough(v_6[tq_i][tk_r][tk_v] * alpha) * scale;
-                                    const float causal_4 = i_6[tq_i] >= tk_4 + tk_r * 8 + tk_v ? score_4 : 0.0f;
-                                    v_7[tq_i][tk_r][tk_v] = tk_4 + tk_r * 8 + tk_v < i_8 ? causal_4 : 0.0f;
-                                }
-                            }
-                        }
-                        tile_group_done();
-                        #pragma unroll
-                        for (int e_r = 0; e_r < 8; ++e_r) {
-                            #pragma unroll
-                            for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                                #pragma unroll
-                                for (int e_v = 0; e_v < 2; ++e_v) {
-                                    tile_hold(&acc[e_r][tq_i][e_v]);
-                                }
-                            }
-                        }
-                        __syncwarp();
-                        if (lane == 0) tile_phase_arrive(late_free_2);
-                        #pragma unroll
-                        for (int tk_k_9 = 0; tk_k_9 < 4; ++tk_k_9) {
-                            #pragma unroll
-                            for (int tq_m_15 = 0; tq_m_15 < 1; ++tq_m_15) {
-                                late_rows_2[tk_k_9][tq_m_15][0] = tile_pack_bf16(v_7[2 * tq_m_15][2 * tk_k_9][0], v_7[2 * tq_m_15][2 * tk_k_9][1]);
-                                late_rows_2[tk_k_9][tq_m_15][1] = tile_pack_bf16(v_7[2 * tq_m_15 + 1][2 * tk_k_9][0], v_7[2 * tq_m_15 + 1][2 * tk_k_9][1]);
-                                late_rows_2[tk_k_9][tq_m_15][2] = tile_pack_bf16(v_7[2 * tq_m_15][2 * tk_k_9 + 1][0], v_7[2 * tq_m_15][2 * tk_k_9 + 1][1]);
-                                late_rows_2[tk_k_9][tq_m_15][3] = tile_pack_bf16(v_7[2 * tq_m_15 + 1][2 * tk_k_9 + 1][0], v_7[2 * tq_m_15 + 1][2 * tk_k_9 + 1][1]);
-                            }
-                        }
-                        late_full_2 = tiles + 128 + v_place * 8, late_turn_2 = v_turn;
-                        late_tile_2 = tiles + 50176 + v_place * 8192, late_free_2 = tiles + 144 + v_place * 8;
-                        v_place = v_place == 1 ? 0 : v_place + 1;
-                        v_turn ^= v_place == 0;
-                    }
-                    tile_phase_await(late_full_2, late_turn_2);
                     #pragma unroll
                     for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
@@ -761,14 +723,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     }
                     tile_group_begin();
                     #pragma unroll
-                    for (int tk_k_10 = 0; tk_k_10 < 4; ++tk_k_10) {
+                    for (int tk_k_7 = 0; tk_k_7 < 4; ++tk_k_7) {
                         #pragma unroll
-                        for (int tq_m_16 = 0; tq_m_16 < 1; ++tq_m_16) {
-                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_16][0], 2, 4, late_rows_2[tk_k_10][tq_m_16], late_tile_2 + tk_k_10 * 2048, 8192);
+                        for (int tq_m_12 = 0; tq_m_12 < 1; ++tq_m_12) {
+                            tile_group_bf16_64_registers_transposed(&acc[0][2 * tq_m_12][0], 2, 4, rows[tk_k_7][tq_m_12], v_tile + tk_k_7 * 2048, 8192);
                         }
                     }
-                    tile_group_sent();
-                    tile_group_done();
+                    tile_group_end();
                     #pragma unroll
                     for (int e_r = 0; e_r < 8; ++e_r) {
                         #pragma unroll
@@ -780,7 +741,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                         }
                     }
                     __syncwarp();
-                    if (lane == 0) tile_phase_arrive(late_free_2);
+                    if (lane == 0) tile_phase_arrive(v_free);
                 }
                 // 31: out[start + tq, th, e] = acc;
                 unsigned pairs[8][2];
@@ -844,8 +805,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                 for (int tq0_2 = 0; tq0_2 < i_12; tq0_2 += 128) {
                     const long long i_13 = begin_2 + (long long)tq0_2;
                     const int i_14 = (int)tile_clampi_i64(tile_mini_i64(i_13 + 128LL, i_11), -2146435071LL, 2146435071LL);
-                    const int i_15 = (int)tile_maxi_i64(tile_mini_i64(i_13 + 1LL, (long long)i_14), 0LL);
-                    const int tk_full_2 = i_15 - i_15 % 64;
+                    const int tk_full_2 = i_14 - i_14 % 64;
                     tile_phase_await(tiles + 80 + q_place * 8, q_turn ^ 1);
                     const unsigned q_to = tiles + 1024 + q_place * 16384, q_full = tiles + 64 + q_place * 8;
                     tile_phase_expect(q_full, 16384);
@@ -853,33 +813,34 @@ extern "C" __global__ void __launch_bounds__(384, 1) jagged_hstu_attention_2(con
                     tile_box_4(q_to + 0, maps + 0, q_full, 0 + 0, 128 - q_rows, start_i32_2 + (int)(begin_2 + (long long)tq0_2) + q_rows, th_2);
                     q_place = q_place == 1 ? 0 : q_place + 1;
                     q_turn ^= q_place == 0;
-                    for (int tk0_7 = 0; tk0_7 < tk_full_2; tk0_7 += 64) {
+                    for (int tk0_5 = 0; tk0_5 < tk_full_2; tk0_5 += 64) {
                         tile_phase_await(tiles + 112 + k_place * 8, k_turn ^ 1);
                         const unsigned k_to = tiles + 33792 + k_place * 8192, k_full = tiles + 96 + k_place * 8;
                         tile_phase_expect(k_full, 8192);
-                        tile_box_4(k_to + 0, maps + 32, k_full, 0 + 0, 0, start_i32_2 + tk0_7 + 64, th_2);
+                        tile_box_4(k_to + 0, maps + 32, k_full, 0 + 0, 0, start_i32_2 + tk0_5 + 64, th_2);
                         k_place = k_place == 1 ? 0 : k_place + 1;
                         k_turn ^= k_place == 0;
                         tile_phase_await(tiles + 144 + v_place * 8, v_turn ^ 1);
                         const unsigned v_to = tiles + 50176 + v_place * 8192, v_full = tiles + 128 + v_place * 8;
                         tile_phase_expect(v_full, 8192);
-                        tile_box_4(v_to + 0, maps + 64, v_full, 0 + 0, 0, start_i32_2 + tk0_7 + 64, th_2);
+                        tile_box_4(v_to + 0, maps + 64, v_full, 0 + 0, 0, start_i32_2 + tk0_5 + 64, th_2);
                         v_place = v_place == 1 ? 0 : v_place + 1;
                         v_turn ^= v_place == 0;
                     }
-                    for (int tk0_8 = tk_full_2; tk0_8 < i_14; tk0_8 += 64) {
+                    if (tk_full_2 < i_14) {
+                        const int tk0_6 = tk_full_2;
                         tile_phase_await(tiles + 112 + k_place * 8, k_turn ^ 1);
                         const unsigned k_to_2 = tiles + 33792 + k_place * 8192, k_full_2 = tiles + 96 + k_place * 8;
                         tile_phase_expect(k_full_2, 8192);
-                        const int k_rows = tile_rows((long long)i_14 - tk0_8, 64);
-                        tile_box_4(k_to_2 + 0, maps + 32, k_full_2, 0 + 0, 64 - k_rows, start_i32_2 + tk0_8 + k_rows, th_2);
+                        const int k_rows = tile_rows((long long)i_14 - tk0_6, 64);
+                        tile_box_4(k_to_2 + 0, maps + 32, k_full_2, 0 + 0, 64 - k_rows, start_i32_2 + tk0_6 + k_rows, th_2);
                         k_place = k_place == 1 ? 0 : k_place + 1;
                         k_turn ^= k_place == 0;
                         tile_phase_await(tiles + 144 + v_place * 8, v_turn ^ 1);
                         const unsigned v_to_2 = tiles + 50176 + v_place * 8192, v_full_2 = tiles + 128 + v_place * 8;
                         tile_phase_expect(v_full_2, 8192);
-                        const int v_rows = tile_rows((long long)i_14 - tk0_8, 64);
-                        tile_box_4(v_to_2 + 0, maps + 64, v_full_2, 0 + 0, 64 - v_rows, start_i32_2 + tk0_8 + v_rows, th_2);
+                        const int v_rows = tile_rows((long long)i_14 - tk0_6, 64);
+                        tile_box_4(v_to_2 + 0, maps + 64, v_full_2, 0 + 0, 64 - v_rows, start_i32_2 + tk0_6 + v_rows, th_2);
                         v_place = v_place == 1 ? 0 : v_place + 1;
                         v_turn ^= v_place == 0;
                     }
