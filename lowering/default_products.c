@@ -156,7 +156,7 @@ static bool only_adds_up(const struct ir_region *region) {
     return true;
 }
 
-// Two groups of warps in a block, so that one multiplies while the other makes weights. False: rows are fewer.
+// One block of two groups of warps, which send for products in turns, on a multiprocessor. False: rows are fewer.
 static bool take_turns(const struct ir_kernel *kernel, struct config *config) {
     for (int i = 0; i < config->axis_count; i++) {
         struct config_axis *axis = &config->axes[i];
@@ -171,36 +171,64 @@ static bool take_turns(const struct ir_kernel *kernel, struct config *config) {
     return false;
 }
 
+// Rows of a tensor begin anywhere: threads copy single elements where whole warps of them would shift.
+static bool is_odd(const struct lowered *lowered) {
+    for (int i = 0; i < lowered->produced_count; i++)
+        for (int m = 0; m < lowered->produced[i].map_count; m++) {
+            const struct ir_param *param = &lowered->kernel->params[lowered->produced[i].maps[m].param];
+            int64_t extent;
+            if (is_integer_constant(param->extents[param->rank - 1], &extent) && extent % 2)
+                return true;
+        }
+    return false;
+}
+
 // note [producers] Blocks that stay, for which warps of their own copy, hide what a block waits for at its beginning
 // and its end. Tiles of the grid go to whoever is free, so that more blocks than multiprocessors do no harm. Where all
 // of the sum is one tile there is little to hide, and where the engine for copies can't be used, blocks copy faster
-// than few warps.
-static bool pays(const struct lowered *lowered, int stages, bool chained) {
+// than few warps do, but single elements.
+static bool pays(const struct lowered *lowered, const struct config *config, bool chained) {
+    int room = SHARED_BYTES / (config->min_blocks > 1 ? config->min_blocks : 1);
     for (int i = 0; i < lowered->produced_count; i++) {
         const struct produced *produced = &lowered->produced[i];
         for (int m = 0; m < produced->map_count; m++)
             if (!produced->maps[m].inner && !chained)
                 return false;
-        if (produced->by_threads || produced_bytes(produced, stages) > SHARED_BYTES)
+        if ((produced->by_threads && !is_odd(lowered)) || produced_bytes(produced, config->stages) > room)
             return false;
     }
     return lowered->produced_count > 0;
 }
 
-static struct config *with_producers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
-                                     int sm, bool chained) {
+static struct config *deepest_that_pays(struct arena *arena, const struct ir_kernel *kernel, struct config *wish,
+                                        int sm, bool chained) {
     struct lower_options options = {.target = {TARGET_CUDA, sm, true}};
-    struct config *wish = copy_of(arena, config);
-    wish->producers = MULTIPROCESSORS;
-    if (chained && !take_turns(kernel, wish))
-        return NULL;
-    for (wish->stages = MOST_STAGES; wish->stages >= LEAST_STAGES; wish->stages--) {
+    for (; wish->stages >= LEAST_STAGES; wish->stages--) {
         struct status status = config_check(arena, kernel, wish);
         const struct lowered *lowered = status.ok ? lower(arena, kernel, wish, &options, &status) : NULL;
-        if (lowered && pays(lowered, wish->stages, chained))
+        bool two = wish->min_blocks > 1;  // blocks: their threads have too few registers for shifting
+        if (lowered && pays(lowered, wish, chained) && !(two && is_odd(lowered)))
             return wish;
     }
     return NULL;
+}
+
+static struct config *with_producers(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                                     int sm, bool chained) {
+    struct config *wish = copy_of(arena, config), *found = NULL;
+    wish->producers = MULTIPROCESSORS;
+    wish->stages = MOST_STAGES;
+    if (!chained)
+        return deepest_that_pays(arena, kernel, wish, sm, chained);
+    wish->producers = 2 * MULTIPROCESSORS;
+    wish->stages = wish->min_blocks = 2;
+    found = deepest_that_pays(arena, kernel, wish, sm, chained);
+    if (found || !take_turns(kernel, wish))
+        return found;
+    wish->producers = MULTIPROCESSORS;
+    wish->stages = MOST_STAGES;
+    found = deepest_that_pays(arena, kernel, wish, sm, chained);
+    return found;
 }
 
 struct config *config_for_products(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,

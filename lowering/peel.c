@@ -110,10 +110,11 @@ static void look_for_comparison(void *data, struct ir_op *op) {
         looking->found = one;
 }
 
-// In loops of products, where a tile is much work and few are left.
+// In loops of products for which other warps copy. Elsewhere the branch costs more than the choice does (note [blocks] in
+// default_products.c: measured there, too).
 static struct comparison comparison_in(const struct pass_context *context, const struct ir_op *loop) {
     struct looking looking = {.axis = loop->axis};
-    if (uses_matrix_units(context->config, &context->out->options.target) && contains_code(loop->regions[0], OP_DOT))
+    if (uses_producers(context->config, &context->out->options) && contains_code(loop->regions[0], OP_DOT))
         walk_ops(loop->regions[0], look_for_comparison, &looking);
     return looking.found;
 }

@@ -259,10 +259,8 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
             }
         }
         // 26: for tk in jagged_tile(tq.end) {
-        const long long i_6 = begin + (long long)tq0;
-        const int i_7 = (int)tile_clampi_i64(tile_mini_i64(i_6 + 128LL, i_3), -2146435071LL, 2146435071LL);
-        const int i_8 = (int)tile_clampi_i64(i_6 + 1LL, -2146435071LL, 2146435071LL);
-        const int tk_full = i_7 - i_7 % 64;
+        const int i_6 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 128LL, i_3), -2146435071LL, 2146435071LL);
+        const int tk_full = i_6 - i_6 % 64;
         __syncthreads();
         int tk_slot = 0;
         #pragma unroll
@@ -326,39 +324,16 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
                     }
                 }
             }
-            float score[2][8][2];
+            // 28: let causal = tq >= tk ? score : 0;
+            float causal[2][8][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
                 for (int tk_r = 0; tk_r < 8; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        score[tq_i][tk_r][tk_v] = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
-                    }
-                }
-            }
-            // 28: let causal = tq >= tk ? score : 0;
-            const bool inside = tk0 + 64 > i_8;
-            if (inside) {
-                float v_3[2][8][2];
-                #pragma unroll
-                for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                    #pragma unroll
-                    for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                        #pragma unroll
-                        for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                            v_3[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score[tq_i][tk_r][tk_v] : 0.0f;
-                        }
-                    }
-                }
-                #pragma unroll
-                for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                    #pragma unroll
-                    for (int tk_r = 0; tk_r < 8; ++tk_r) {
-                        #pragma unroll
-                        for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                            score[tq_i][tk_r][tk_v] = v_3[tq_i][tk_r][tk_v];
-                        }
+                        const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
+                        causal[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
                     }
                 }
             }
@@ -368,10 +343,10 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
             for (int tk_k = 0; tk_k < 4; ++tk_k) {
                 #pragma unroll
                 for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
-                    rows[tk_k][tq_m_2][0] = tile_pack_bf16(score[2 * tq_m_2][2 * tk_k][0], score[2 * tq_m_2][2 * tk_k][1]);
-                    rows[tk_k][tq_m_2][1] = tile_pack_bf16(score[2 * tq_m_2 + 1][2 * tk_k][0], score[2 * tq_m_2 + 1][2 * tk_k][1]);
-                    rows[tk_k][tq_m_2][2] = tile_pack_bf16(score[2 * tq_m_2][2 * tk_k + 1][0], score[2 * tq_m_2][2 * tk_k + 1][1]);
-                    rows[tk_k][tq_m_2][3] = tile_pack_bf16(score[2 * tq_m_2 + 1][2 * tk_k + 1][0], score[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
+                    rows[tk_k][tq_m_2][0] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k][0], causal[2 * tq_m_2][2 * tk_k][1]);
+                    rows[tk_k][tq_m_2][1] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k][0], causal[2 * tq_m_2 + 1][2 * tk_k][1]);
+                    rows[tk_k][tq_m_2][2] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k + 1][0], causal[2 * tq_m_2][2 * tk_k + 1][1]);
+                    rows[tk_k][tq_m_2][3] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k + 1][0], causal[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
                 }
             }
             #pragma unroll
@@ -404,30 +379,30 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
                 }
             }
         }
-        if (tk_full < i_7) {
+        if (tk_full < i_6) {
             const int tk0_2 = tk_full;
             const int tk_2 = tk0_2 + tk_t;
             __syncthreads();
             #pragma unroll
             for (int copy_6 = 0; copy_6 < 2; ++copy_6) {
                 const int tk_s_5 = thread / 8 + copy_6 * 32, d_s_4 = thread % 8 * 8;
-                tile_copy_16(tiles + 16384 + tile_panel_cell(thread / 8, d_s_4 / 8, 64) + copy_6 * 4096, k + ((start_i32 + (tk0_2 + tk_s_5)) * H + th) * 64 + d_s_4, tk0_2 + tk_s_5 < i_7);
+                tile_copy_16(tiles + 16384 + tile_panel_cell(thread / 8, d_s_4 / 8, 64) + copy_6 * 4096, k + ((start_i32 + (tk0_2 + tk_s_5)) * H + th) * 64 + d_s_4, tk0_2 + tk_s_5 < i_6);
             }
             #pragma unroll
             for (int copy_7 = 0; copy_7 < 2; ++copy_7) {
                 const int tk_s_6 = thread / 8 + copy_7 * 32, e_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 24576 + tile_panel_cell(thread / 8, e_s_3 / 8, 64) + copy_7 * 4096, v + ((start_i32 + (tk0_2 + tk_s_6)) * H + th) * 64 + e_s_3, tk0_2 + tk_s_6 < i_7);
+                tile_copy_16(tiles + 24576 + tile_panel_cell(thread / 8, e_s_3 / 8, 64) + copy_7 * 4096, v + ((start_i32 + (tk0_2 + tk_s_6)) * H + th) * 64 + e_s_3, tk0_2 + tk_s_6 < i_6);
             }
             tile_copies_done();
             tile_copies_seen();
             __syncthreads();
-            float v_4[2][8][2];
+            float v_3[2][8][2];
             tile_group_begin();
             #pragma unroll
             for (int d_k_2 = 0; d_k_2 < 4; ++d_k_2) {
                 #pragma unroll
                 for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
-                    tile_group_bf16_64_tile_fresh(&v_4[2 * tq_m_4][0][0], 16, 2, tiles + (tq_m_4 * 2 + warp / 4) * 8192 + d_k_2 / 4 * 16384 + d_k_2 % 4 * 32, tiles + 16384 + d_k_2 / 4 * 8192 + d_k_2 % 4 * 32, 16, d_k_2 > 0);
+                    tile_group_bf16_64_tile_fresh(&v_3[2 * tq_m_4][0][0], 16, 2, tiles + (tq_m_4 * 2 + warp / 4) * 8192 + d_k_2 / 4 * 16384 + d_k_2 % 4 * 32, tiles + 16384 + d_k_2 / 4 * 8192 + d_k_2 % 4 * 32, 16, d_k_2 > 0);
                 }
             }
             tile_group_end();
@@ -437,20 +412,20 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
                 for (int tk_r = 0; tk_r < 8; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        tile_hold(&v_4[tq_i][tk_r][tk_v]);
+                        tile_hold(&v_3[tq_i][tk_r][tk_v]);
                     }
                 }
             }
-            float v_5[2][8][2];
+            float v_4[2][8][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
                 for (int tk_r = 0; tk_r < 8; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        const float score_2 = tile_silu_rough(v_4[tq_i][tk_r][tk_v] * alpha) * scale;
-                        const float causal = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                        v_5[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_7 ? causal : 0.0f;
+                        const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
+                        const float causal_2 = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_6 ? causal_2 : 0.0f;
                     }
                 }
             }
@@ -459,10 +434,10 @@ extern "C" __global__ void __launch_bounds__(256) jagged_hstu_attention_2(const 
             for (int tk_k_3 = 0; tk_k_3 < 4; ++tk_k_3) {
                 #pragma unroll
                 for (int tq_m_5 = 0; tq_m_5 < 1; ++tq_m_5) {
-                    rows_2[tk_k_3][tq_m_5][0] = tile_pack_bf16(v_5[2 * tq_m_5][2 * tk_k_3][0], v_5[2 * tq_m_5][2 * tk_k_3][1]);
-                    rows_2[tk_k_3][tq_m_5][1] = tile_pack_bf16(v_5[2 * tq_m_5 + 1][2 * tk_k_3][0], v_5[2 * tq_m_5 + 1][2 * tk_k_3][1]);
-                    rows_2[tk_k_3][tq_m_5][2] = tile_pack_bf16(v_5[2 * tq_m_5][2 * tk_k_3 + 1][0], v_5[2 * tq_m_5][2 * tk_k_3 + 1][1]);
-                    rows_2[tk_k_3][tq_m_5][3] = tile_pack_bf16(v_5[2 * tq_m_5 + 1][2 * tk_k_3 + 1][0], v_5[2 * tq_m_5 + 1][2 * tk_k_3 + 1][1]);
+                    rows_2[tk_k_3][tq_m_5][0] = tile_pack_bf16(v_4[2 * tq_m_5][2 * tk_k_3][0], v_4[2 * tq_m_5][2 * tk_k_3][1]);
+                    rows_2[tk_k_3][tq_m_5][1] = tile_pack_bf16(v_4[2 * tq_m_5 + 1][2 * tk_k_3][0], v_4[2 * tq_m_5 + 1][2 * tk_k_3][1]);
+                    rows_2[tk_k_3][tq_m_5][2] = tile_pack_bf16(v_4[2 * tq_m_5][2 * tk_k_3 + 1][0], v_4[2 * tq_m_5][2 * tk_k_3 + 1][1]);
+                    rows_2[tk_k_3][tq_m_5][3] = tile_pack_bf16(v_4[2 * tq_m_5 + 1][2 * tk_k_3 + 1][0], v_4[2 * tq_m_5 + 1][2 * tk_k_3 + 1][1]);
                 }
             }
             #pragma unroll

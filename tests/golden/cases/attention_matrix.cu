@@ -223,18 +223,23 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
             }
         }
         // 26: for tk in jagged_tile(tq.end) {
-        const long long i_6 = begin + (long long)tq0;
-        const int i_7 = (int)tile_clampi_i64(tile_mini_i64(i_6 + 64LL, i_3), -2146435071LL, 2146435071LL);
-        const int i_8 = (int)tile_clampi_i64(i_6 + 1LL, -2146435071LL, 2146435071LL);
-        const int tk_full = i_7 - i_7 % 32;
+        const int i_6 = (int)tile_clampi_i64(tile_mini_i64(begin + (long long)tq0 + 64LL, i_3), -2146435071LL, 2146435071LL);
+        const int tk_full = i_6 - i_6 % 32;
         for (int tk0 = 0; tk0 < tk_full; tk0 += 32) {
             const int tk = tk0 + tk_t;
             // 27: let score = silu(dot[d](query, k[start + tk, th, d]) * alpha) * scale;
+            // 28: let causal = tq >= tk ? score : 0;
+            // 29: acc += dot[tk](T(causal), v[start + tk, th, e]);
             __syncthreads();
             #pragma unroll
             for (int copy_2 = 0; copy_2 < 2; ++copy_2) {
                 const int tk_s = thread / 8 + copy_2 * 16, d_s_2 = thread % 8 * 8;
                 tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_2 / 8, 8) + copy_2 * 2048, k + ((start_i32 + (tk0 + tk_s)) * H + th) * 64 + d_s_2, true);
+            }
+            #pragma unroll
+            for (int copy_3 = 0; copy_3 < 2; ++copy_3) {
+                const int tk_s_2 = thread / 8 + copy_3 * 16, e_s = thread % 8 * 8;
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s / 8, 8) + copy_3 * 2048, v + ((start_i32 + (tk0 + tk_s_2)) * H + th) * 64 + e_s, true);
             }
             tile_copies_done();
             __syncthreads();
@@ -267,60 +272,27 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     }
                 }
             }
-            float score[2][4][2];
+            float causal[2][4][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
                 for (int tk_r = 0; tk_r < 4; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        score[tq_i][tk_r][tk_v] = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
+                        const float score = tile_silu_rough(v_2[tq_i][tk_r][tk_v] * alpha) * scale;
+                        causal[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score : 0.0f;
                     }
                 }
             }
-            // 28: let causal = tq >= tk ? score : 0;
-            const bool inside = tk0 + 32 > i_8;
-            if (inside) {
-                float v_3[2][4][2];
-                #pragma unroll
-                for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                    #pragma unroll
-                    for (int tk_r = 0; tk_r < 4; ++tk_r) {
-                        #pragma unroll
-                        for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                            v_3[tq_i][tk_r][tk_v] = i_5[tq_i] >= tk + tk_r * 8 + tk_v ? score[tq_i][tk_r][tk_v] : 0.0f;
-                        }
-                    }
-                }
-                #pragma unroll
-                for (int tq_i = 0; tq_i < 2; ++tq_i) {
-                    #pragma unroll
-                    for (int tk_r = 0; tk_r < 4; ++tk_r) {
-                        #pragma unroll
-                        for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                            score[tq_i][tk_r][tk_v] = v_3[tq_i][tk_r][tk_v];
-                        }
-                    }
-                }
-            }
-            // 29: acc += dot[tk](T(causal), v[start + tk, th, e]);
-            __syncthreads();
-            #pragma unroll
-            for (int copy_3 = 0; copy_3 < 2; ++copy_3) {
-                const int tk_s_2 = thread / 8 + copy_3 * 16, e_s = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s / 8, 8) + copy_3 * 2048, v + ((start_i32 + (tk0 + tk_s_2)) * H + th) * 64 + e_s, true);
-            }
-            tile_copies_done();
-            __syncthreads();
             #pragma unroll
             for (int tk_k = 0; tk_k < 2; ++tk_k) {
                 unsigned rows_2[1][4];
                 #pragma unroll
                 for (int tq_m_2 = 0; tq_m_2 < 1; ++tq_m_2) {
-                    rows_2[tq_m_2][0] = tile_pack_bf16(score[2 * tq_m_2][2 * tk_k][0], score[2 * tq_m_2][2 * tk_k][1]);
-                    rows_2[tq_m_2][1] = tile_pack_bf16(score[2 * tq_m_2 + 1][2 * tk_k][0], score[2 * tq_m_2 + 1][2 * tk_k][1]);
-                    rows_2[tq_m_2][2] = tile_pack_bf16(score[2 * tq_m_2][2 * tk_k + 1][0], score[2 * tq_m_2][2 * tk_k + 1][1]);
-                    rows_2[tq_m_2][3] = tile_pack_bf16(score[2 * tq_m_2 + 1][2 * tk_k + 1][0], score[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
+                    rows_2[tq_m_2][0] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k][0], causal[2 * tq_m_2][2 * tk_k][1]);
+                    rows_2[tq_m_2][1] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k][0], causal[2 * tq_m_2 + 1][2 * tk_k][1]);
+                    rows_2[tq_m_2][2] = tile_pack_bf16(causal[2 * tq_m_2][2 * tk_k + 1][0], causal[2 * tq_m_2][2 * tk_k + 1][1]);
+                    rows_2[tq_m_2][3] = tile_pack_bf16(causal[2 * tq_m_2 + 1][2 * tk_k + 1][0], causal[2 * tq_m_2 + 1][2 * tk_k + 1][1]);
                 }
                 #pragma unroll
                 for (int e_n = 0; e_n < 8; e_n += 2) {
@@ -334,30 +306,30 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 }
             }
         }
-        if (tk_full < i_7) {
+        if (tk_full < i_6) {
             const int tk0_2 = tk_full;
             const int tk_2 = tk0_2 + tk_t;
             __syncthreads();
             #pragma unroll
             for (int copy_4 = 0; copy_4 < 2; ++copy_4) {
                 const int tk_s_3 = thread / 8 + copy_4 * 16, d_s_3 = thread % 8 * 8;
-                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_7);
+                tile_copy_16(tiles + 8192 + tile_cell(thread / 8, d_s_3 / 8, 8) + copy_4 * 2048, k + ((start_i32 + (tk0_2 + tk_s_3)) * H + th) * 64 + d_s_3, tk0_2 + tk_s_3 < i_6);
             }
             #pragma unroll
             for (int copy_5 = 0; copy_5 < 2; ++copy_5) {
                 const int tk_s_4 = thread / 8 + copy_5 * 16, e_s_2 = thread % 8 * 8;
-                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_7);
+                tile_copy_16(tiles + 12288 + tile_cell(thread / 8, e_s_2 / 8, 8) + copy_5 * 2048, v + ((start_i32 + (tk0_2 + tk_s_4)) * H + th) * 64 + e_s_2, tk0_2 + tk_s_4 < i_6);
             }
             tile_copies_done();
             __syncthreads();
-            float v_4[2][4][2];
+            float v_3[2][4][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
                 for (int tk_r = 0; tk_r < 4; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        v_4[tq_i][tk_r][tk_v] = 0.0f;
+                        v_3[tq_i][tk_r][tk_v] = 0.0f;
                     }
                 }
             }
@@ -374,21 +346,21 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                     tile_matrices_4(columns_3, tiles + 8192 + tile_cell((lane / 16) * 8 + lane % 8, d_k_2 * 2 ^ lane / 8 % 2, 8) + tk_n_2 * 1024);
                     #pragma unroll
                     for (int tq_m_3 = 0; tq_m_3 < 1; ++tq_m_3) {
-                        tile_mma_bf16(&v_4[2 * tq_m_3][tk_n_2][0], &v_4[2 * tq_m_3 + 1][tk_n_2][0], rows_3[tq_m_3], columns_3);
-                        tile_mma_bf16(&v_4[2 * tq_m_3][tk_n_2 + 1][0], &v_4[2 * tq_m_3 + 1][tk_n_2 + 1][0], rows_3[tq_m_3], columns_3 + 2);
+                        tile_mma_bf16(&v_3[2 * tq_m_3][tk_n_2][0], &v_3[2 * tq_m_3 + 1][tk_n_2][0], rows_3[tq_m_3], columns_3);
+                        tile_mma_bf16(&v_3[2 * tq_m_3][tk_n_2 + 1][0], &v_3[2 * tq_m_3 + 1][tk_n_2 + 1][0], rows_3[tq_m_3], columns_3 + 2);
                     }
                 }
             }
-            float v_5[2][4][2];
+            float v_4[2][4][2];
             #pragma unroll
             for (int tq_i = 0; tq_i < 2; ++tq_i) {
                 #pragma unroll
                 for (int tk_r = 0; tk_r < 4; ++tk_r) {
                     #pragma unroll
                     for (int tk_v = 0; tk_v < 2; ++tk_v) {
-                        const float score_2 = tile_silu_rough(v_4[tq_i][tk_r][tk_v] * alpha) * scale;
-                        const float causal = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
-                        v_5[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_7 ? causal : 0.0f;
+                        const float score_2 = tile_silu_rough(v_3[tq_i][tk_r][tk_v] * alpha) * scale;
+                        const float causal_2 = i_5[tq_i] >= tk_2 + tk_r * 8 + tk_v ? score_2 : 0.0f;
+                        v_4[tq_i][tk_r][tk_v] = tk_2 + tk_r * 8 + tk_v < i_6 ? causal_2 : 0.0f;
                     }
                 }
             }
@@ -397,10 +369,10 @@ extern "C" __global__ void __launch_bounds__(128) jagged_hstu_attention_2(const 
                 unsigned rows_4[1][4];
                 #pragma unroll
                 for (int tq_m_4 = 0; tq_m_4 < 1; ++tq_m_4) {
-                    rows_4[tq_m_4][0] = tile_pack_bf16(v_5[2 * tq_m_4][2 * tk_k_2][0], v_5[2 * tq_m_4][2 * tk_k_2][1]);
-                    rows_4[tq_m_4][1] = tile_pack_bf16(v_5[2 * tq_m_4 + 1][2 * tk_k_2][0], v_5[2 * tq_m_4 + 1][2 * tk_k_2][1]);
-                    rows_4[tq_m_4][2] = tile_pack_bf16(v_5[2 * tq_m_4][2 * tk_k_2 + 1][0], v_5[2 * tq_m_4][2 * tk_k_2 + 1][1]);
-                    rows_4[tq_m_4][3] = tile_pack_bf16(v_5[2 * tq_m_4 + 1][2 * tk_k_2 + 1][0], v_5[2 * tq_m_4 + 1][2 * tk_k_2 + 1][1]);
+                    rows_4[tq_m_4][0] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2][0], v_4[2 * tq_m_4][2 * tk_k_2][1]);
+                    rows_4[tq_m_4][1] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2][1]);
+                    rows_4[tq_m_4][2] = tile_pack_bf16(v_4[2 * tq_m_4][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4][2 * tk_k_2 + 1][1]);
+                    rows_4[tq_m_4][3] = tile_pack_bf16(v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][0], v_4[2 * tq_m_4 + 1][2 * tk_k_2 + 1][1]);
                 }
                 #pragma unroll
                 for (int e_n_2 = 0; e_n_2 < 8; e_n_2 += 2) {
