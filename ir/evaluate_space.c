@@ -321,14 +321,12 @@ struct mask *mask_and(struct evaluator *evaluator, const struct mask *mask, axes
     struct cell *combined = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         combined[i].integer = (condition[i].integer != 0) != negate && (!around || around[i].integer);
-    bool all = all_true(combined, count);
-    result->axes = all ? 0 : both;
-    result->data = all ? NULL : combined;
-    // A set of axes without points has no active point either, unlike a mask that leaves nothing out.
-    if (all && count == 0) {
-        result->axes = both;
-        result->data = combined;
-    }
+    // Where it holds everywhere the mask around says it all: it alone knows of rows that have no points on these axes. A set
+    // of axes without any points has no active one either, unlike a mask that leaves nothing out.
+    if (count > 0 && all_true(combined, count))
+        return result;
+    result->axes = both;
+    result->data = combined;
     return result;
 }
 

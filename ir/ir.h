@@ -330,6 +330,8 @@ struct ir_bindings {
     const struct ir_scalar *params; // by param index; only PARAM_SCALAR entries are read
 };
 struct ir_scalar ir_evaluate_number(const struct ir_value *value, const struct ir_bindings *bindings);
+// The same of an integer; false where a step of it doesn't fit its type, so that the number is another one.
+bool ir_evaluate_integer(const struct ir_value *value, const struct ir_bindings *bindings, int64_t *number);
 
 // ---------------------------------------------------------------------------------------------- the reference evaluator (evaluate*.c)
 

@@ -102,6 +102,33 @@ static struct ir_scalar apply(const struct ir_op *op, const struct ir_scalar in[
     return result;
 }
 
+// Whether an integer operation's result is another number than arithmetic without limits gives.
+static bool wraps(const struct ir_op *op, const struct ir_scalar in[3], int64_t result) {
+    int64_t a = in[0].integer, b = in[1].integer, exact = result;
+    enum ir_type type = op->results[0]->type;
+    if (!ir_type_is_integer(type))
+        return false;
+    switch (op->code) {
+    case OP_ADD:
+        return __builtin_add_overflow(a, b, &exact) || ir_wrap_to(type, exact) != exact;
+    case OP_SUB:
+        return __builtin_sub_overflow(a, b, &exact) || ir_wrap_to(type, exact) != exact;
+    case OP_MUL:
+        return __builtin_mul_overflow(a, b, &exact) || ir_wrap_to(type, exact) != exact;
+    case OP_FMA:
+        return __builtin_mul_overflow(a, b, &exact) || __builtin_add_overflow(exact, in[2].integer, &exact) || ir_wrap_to(type, exact) != exact;
+    case OP_NEG:
+    case OP_ABS:
+        return a == INT64_MIN || ir_wrap_to(type, result) != result;
+    case OP_CAST:
+        return ir_type_is_integer(op->operands[0]->type) && result != a;
+    case OP_SHL:
+        return b < 0 || b > 62 || a > INT64_MAX >> b || a < INT64_MIN >> b || ir_wrap_to(type, result) != result;
+    default:
+        return false;
+    }
+}
+
 // ---------------------------------------------------------------------------------------------- the walk
 
 struct walk {
@@ -111,6 +138,7 @@ struct walk {
     struct ir_scalar *numbers;
     const struct ir_value **stack;
     int depth, stack_capacity;
+    bool wrapped;  // an integer on the way didn't fit
 };
 
 static void *grown(void *old, size_t count, size_t size) {
@@ -181,12 +209,14 @@ static bool walk_step(struct walk *walk) {
     }
     walk->depth--;
     bool asks = walk->bindings == NULL;
-    walk_set(walk, value,
-             is_leaf(op) ? leaf_number(op, walk->bindings) : asks ? (struct ir_scalar){0} : apply(op, in));
+    struct ir_scalar number = is_leaf(op) ? leaf_number(op, walk->bindings) : asks ? (struct ir_scalar){0} : apply(op, in);
+    walk->wrapped |= !is_leaf(op) && !asks && wraps(op, in, number.integer);
+    walk_set(walk, value, number);
     return true;
 }
 
-static bool walk_all(const struct ir_value *value, const struct ir_bindings *bindings, struct ir_scalar *number) {
+static bool walk_all(const struct ir_value *value, const struct ir_bindings *bindings, struct ir_scalar *number, bool *wrapped) {
+    *wrapped = false;
     if (value->def && !value->region && is_leaf(value->def)) {
         *number = leaf_number(value->def, bindings);
         return true;
@@ -198,6 +228,7 @@ static bool walk_all(const struct ir_value *value, const struct ir_bindings *bin
         known = walk_step(&walk);
     if (known)
         *number = walk.numbers[value->id];
+    *wrapped = walk.wrapped;
     free(walk.known);
     free(walk.numbers);
     free(walk.stack);
@@ -206,11 +237,21 @@ static bool walk_all(const struct ir_value *value, const struct ir_bindings *bin
 
 bool ir_is_host_number(const struct ir_value *value) {
     struct ir_scalar ignored;
-    return walk_all(value, NULL, &ignored);
+    bool wrapped;
+    return walk_all(value, NULL, &ignored, &wrapped);
 }
 
 struct ir_scalar ir_evaluate_number(const struct ir_value *value, const struct ir_bindings *bindings) {
     struct ir_scalar number = {0};
-    walk_all(value, bindings, &number);
+    bool wrapped;
+    walk_all(value, bindings, &number, &wrapped);
     return number;
+}
+
+bool ir_evaluate_integer(const struct ir_value *value, const struct ir_bindings *bindings, int64_t *number) {
+    struct ir_scalar found = {0};
+    bool wrapped;
+    walk_all(value, bindings, &found, &wrapped);
+    *number = found.integer;
+    return !wrapped;
 }

@@ -153,7 +153,9 @@ tilec_result tilec_output_shape(const tilec_bound *bound, const struct tilec_arg
         return report_failed(report, "usage.parameter", NULL, "kernel %s has no tensor with index %d", bound->kernel->ir->name, index);
     tilec_result result = call_words(bound, arguments, count, index, report, words);
     if (result == TILEC_OK) result = call_read(&call, bound, words, index, report);
-    for (int d = 0; result == TILEC_OK && d < bound->params[index].rank; d++) shape[d] = call_number(&call, &bound->params[index].extents[d]);
+    for (int d = 0; result == TILEC_OK && d < bound->params[index].rank; d++) {
+        if (!call_extent(&call, &bound->params[index].extents[d], &shape[d])) result = call_extent_failed(&call, index, d);
+    }
     return result;
 }
 

@@ -387,8 +387,12 @@ static struct status check_shapes(const struct binding *binding)
 {
     for (int i = 0; i < binding->kernel->param_count; i++) {
         const struct ir_param *param = &binding->kernel->params[i];
-        for (int d = 0; binding->made[i] && d < param->rank; d++) {
-            int64_t wanted = ir_evaluate_number(param->extents[d], &binding->bound->bindings).integer;
+        for (int d = 0; d < param->rank; d++) {
+            int64_t wanted;
+            if (is_known(binding, param->extents[d]) && !ir_evaluate_integer(param->extents[d], &binding->bound->bindings, &wanted))
+                return status_failed(binding->arena, "launch.dimension", EXTENT_TOO_LARGE, param->name, param->extent_text[d], d + 1);
+            if (!binding->made[i]) continue;
+            wanted = ir_evaluate_number(param->extents[d], &binding->bound->bindings).integer;
             int64_t extent = binding->bound->views[i].shape[d];
             if (extent != wanted)
                 return status_failed(binding->arena, "launch.dimension", "%s is %lld, but it is declared as %s, which is %lld",

@@ -44,6 +44,7 @@ static inline bool plan_is_too_far(int64_t bound) { return bound > DIMENSION_MOS
 // The first loop with a bound that the host knows and that lies beyond DIMENSION_MOST on either side of 0, where the
 // indices of a tile could overflow; NULL: none. *bound: that bound.
 const struct ir_axis *plan_loop_too_far(const struct ir_kernel *kernel, const struct ir_bindings *bindings, int64_t *bound);
+#define EXTENT_TOO_LARGE "'%s' is declared as %s in dimension %d, which doesn't fit 64 bits here"
 #define LOOP_TOO_FAR "the loop over '%s' would have the bound %lld; bounds lie from -%lld to %lld"
 // Whether the plan's code may run on them. Not ok: launch.index, launch.unaligned.
 struct status plan_check(struct arena *arena, const struct ir_kernel *kernel, const struct launch_plan *plan,

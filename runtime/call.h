@@ -129,6 +129,9 @@ tilec_result call_words(const tilec_bound *bound, const struct tilec_argument *a
 // looked at, as they are asked for, or -1.
 tilec_result call_read(struct call *call, const tilec_bound *bound, const uint64_t *words, int without, tilec_report *report);
 int64_t call_number(const struct call *call, const struct number_rule *rule);
+// The same; false where a step of it doesn't fit 64 bits.
+bool call_extent(const struct call *call, const struct number_rule *rule, int64_t *extent);
+tilec_result call_extent_failed(const struct call *call, int index, int position);
 // Which variant these tensors need, built if it isn't.
 tilec_result call_variant_for(const struct call *call, int *variant);
 int64_t call_blocks(const struct call *call, const struct call_variant *variant, int kernel);

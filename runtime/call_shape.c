@@ -13,6 +13,14 @@ int64_t call_number(const struct call *call, const struct number_rule *rule)
     return rule->dim < 0 ? rule->offset : rule->scale * call->dims[rule->dim] + rule->offset;
 }
 
+bool call_extent(const struct call *call, const struct number_rule *rule, int64_t *extent)
+{
+    if (rule->value) return ir_evaluate_integer(rule->value, &call->bindings, extent);
+    *extent = rule->offset;
+    return rule->dim < 0 || (!__builtin_mul_overflow(rule->scale, call->dims[rule->dim], extent) &&
+                             !__builtin_add_overflow(*extent, rule->offset, extent));
+}
+
 static const struct ir_param *param_of(const struct call *call, int index)
 {
     return &call->bound->kernel->ir->params[index];
@@ -88,6 +96,12 @@ static tilec_result wrong_extent(const struct call *call, int index, int positio
                          param->extent_text[position], (long long)wanted);
 }
 
+tilec_result call_extent_failed(const struct call *call, int index, int position)
+{
+    const struct ir_param *param = param_of(call, index);
+    return report_failed(call->report, "launch.dimension", NULL, EXTENT_TOO_LARGE, param->name, param->extent_text[position], position + 1);
+}
+
 static tilec_result read_tensor(struct call *call, int index, bool check)
 {
     const struct call_param *laid = &call->bound->params[index];
@@ -107,7 +121,8 @@ static tilec_result read_tensor(struct call *call, int index, bool check)
         if (!is_extent(words[1 + d]) || __builtin_mul_overflow(bytes, extent, &bytes))
             return impossible_extent(call, index, d, extent);
         if (!check) continue;
-        int64_t wanted = call_number(call, &laid->extents[d]);
+        int64_t wanted;
+        if (!call_extent(call, &laid->extents[d], &wanted)) return call_extent_failed(call, index, d);
         if (extent != wanted) return wrong_extent(call, index, d, extent, wanted);
     }
     if (!check || !laid->present || words[0] || empty) return TILEC_OK;

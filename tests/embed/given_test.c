@@ -223,6 +223,22 @@ static void extents(struct unit *unit)
     end(&all);
 }
 
+// An extent whose own arithmetic wraps around: 2^32 squared is 0 in 64 bits, which is what the tensor has.
+static void extents_that_wrap(struct unit *unit)
+{
+    struct session session;
+    int64_t shape[] = {4}, told[1];
+    struct tilec_argument arguments[] = {{.type = TILEC_I64, .integer = 2}, {.type = TILEC_F32, .rank = 1, .shape = shape, .data = out}};
+    tilec_result begun = session_begin(&session, "kernel k(L: i64) -> o: f32[L * L] { for t in tile(L) { o[t] = 1; } }", "reference", arguments, 2, NULL);
+    CHECK_NUMBER(unit, begun, TILEC_OK);
+    CHECK_NUMBER(unit, tilec_launch(session.bound, arguments, 2, NULL, NULL, session.report), TILEC_OK);
+    arguments[0].integer = (int64_t)1 << 32;
+    shape[0] = 0;
+    REFUSED(session.bound, arguments, 2, "launch.dimension", "'o' is declared as L * L in dimension 1, which doesn't fit 64 bits here");
+    CHECK_NUMBER(unit, tilec_output_shape(session.bound, arguments, 2, 1, told, session.report), TILEC_LAUNCH);
+    session_end(&session);
+}
+
 static void types(struct unit *unit)
 {
     struct all all;
@@ -292,6 +308,7 @@ static const struct unit_test tests[] = {
     {"configs, caches and jobs", configs},
     {"devices and launches", launches},
     {"extents that can't be", extents},
+    {"extents that wrap around", extents_that_wrap},
     {"element types that there aren't", types},
     {"functions without a result", without_results},
 };

@@ -274,6 +274,9 @@ static void wrong_requests(struct tap *tap)
     ANSWER("launch.memory", "'x' would be f32[140737488355328, 140737488355328], whose size in bytes does not fit 64 bits",
            ARGUMENTS("x=randn", "offsets=zeros"), DIMS("B=1", "nnz=140737488355328", "M=140737488355328"));
     program_free(&program);
+    program = program_parse(tap, "kernel k(L: i64) -> o: f32[L * L] { for t in tile(L) { o[t] = 1; } }");
+    ANSWER("launch.dimension", "'o' is declared as L * L in dimension 1, which doesn't fit 64 bits here", ARGUMENTS("L=4294967296"));
+    program_free(&program);
 }
 
 static void wrong_files(struct tap *tap)
