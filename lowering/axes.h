@@ -41,4 +41,14 @@ int deepest_loop(const struct axis_list *list, int columns, bool inner);
 int cluster_axis(const struct axis_list *list);
 bool axis_listed(const struct axis_list *list, const char *name);
 
+// What a default with producers for rows is made of.
+struct slab_axes {
+    int rows;                       // of the config's axes
+    const struct axis_use *across;  // the columns
+    int element_bytes;
+};
+// `config` with producers for rows of this data; NULL if that isn't worth it, or can't be lowered (default_slabs.c).
+struct config *config_for_slabs(struct arena *arena, const struct ir_kernel *kernel, const struct config *config,
+                                const struct config_data *data, const struct slab_axes *axes);
+
 #endif

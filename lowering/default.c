@@ -318,7 +318,7 @@ static bool is_spread(const struct config *config, const char *name) {
 
 // A second reading finds in the L2 what the first has read only as long as all that is under way fits in there. Where a
 // row's slab isn't spread over the grid by its columns, and is too large for that, the blocks of a cluster read it
-// together, and fewer slabs are under way.
+// together, and fewer slabs are under way. Better still, it stays in their shared memory.
 static void share_slabs(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
                         const struct axis_list *list, const struct config_data *data) {
     int rows = cluster_axis(list), columns = contiguous_axis(list);
@@ -326,6 +326,11 @@ static void share_slabs(struct arena *arena, const struct ir_kernel *kernel, str
     const struct axis_use *across = again ? &list->items[columns] : NULL;
     if (!again || data->sm < CLUSTER_SM || across->jagged || across->extent <= 0 || is_spread(config, across->name))
         return;
+    struct config *slabs = config_for_slabs(arena, kernel, config, data, &(struct slab_axes){rows, across, smallest_element(kernel)});
+    if (slabs) {
+        *config = *slabs;
+        return;
+    }
     double under_way = MULTIPROCESSORS * data->mean * (double)across->extent * smallest_element(kernel);
     struct config *shared = config_copy(arena, config);
     struct config_axis *axis = &shared->axes[rows];

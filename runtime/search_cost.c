@@ -396,6 +396,8 @@ struct times {
 static double share_of(const struct costing *costing, const struct cost_access *access) {
     if (access->share == 1 || costing->config->strategy != STRATEGY_ROWS)
         return access->share;
+    if (costing->config->producers && costing->config->dot == DOT_FMA)
+        return 0;  // a slab stays in shared memory
     double bytes = access->points * access->bytes, rows = costing->blocks / cluster_of(costing->config);
     double under_way = bytes / fmax(1, rows) * costing->active * costing->resident / cluster_of(costing->config);
     return fmax(0, 1 - l2_bytes / fmin(bytes, under_way));
