@@ -159,6 +159,10 @@ static const struct plain plains[] = {
     {"tile_reciprocal_rough", NULL,
      "float tile_reciprocal_rough(float x) {\n    float reciprocal;\n"
      "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(reciprocal) : \"f\"(x));\n    return reciprocal;\n}\n", NULL},
+    {"tile_quotient_rough", NULL,
+     "float tile_quotient_rough(float a, float b) {\n    float reciprocal;\n"
+     "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(reciprocal) : \"f\"(b));\n    return a * reciprocal;\n}\n",
+     "float tile_quotient_rough(float a, float b) {\n    return a / b;\n}\n"},
     {"tile_sigmoid_rough", "tile_exp_rough tile_reciprocal_rough",
      "float tile_sigmoid_rough(float x) {\n    return tile_reciprocal_rough(1.0f + tile_exp_rough(-x));\n}\n", NULL},
     {"tile_silu_rough", "tile_sigmoid_rough",

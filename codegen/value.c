@@ -242,7 +242,12 @@ static const char *cast_text(struct emitter *emitter, const struct ir_op *op, in
 // ---------------------------------------------------------------------------------------------- operations
 
 static const char *rough_spelling(const struct ir_op *op) {
-    return op->code == OP_EXP ? "tile_exp_rough($0)" : op->code == OP_SILU ? "tile_silu_rough($0)" : "tile_sigmoid_rough($0)";
+    switch (op->code) {
+    case OP_EXP: return "tile_exp_rough($0)";
+    case OP_SILU: return "tile_silu_rough($0)";
+    case OP_DIV: return "tile_quotient_rough($0, $1)";
+    default: return "tile_sigmoid_rough($0)";
+    }
 }
 
 static const char *spelling(const struct ir_op *op) {

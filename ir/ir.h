@@ -159,7 +159,7 @@ struct ir_op {
     enum ir_reduction reduction;
     bool predicated, staged;
     bool moments;      // lowering: a FOR that carries count, sum and squares, a REDUCE that is part of one
-    bool rough;        // EXP, SIGMOID, SILU: an approximation does (lowered)
+    bool rough;        // EXP, SIGMOID, SILU, DIV: an approximation does (lowered)
     int ahead;         // of a staged LOAD: turns of the loop around it that it is copied ahead
     int map;           // of a staged LOAD that warps of their own copy: 1 + the number of its tensor's map (lowered)
     const char *text;

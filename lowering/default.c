@@ -25,7 +25,10 @@ enum {
     UNKNOWN_EXTENT = 256,
     DEVICE_THREADS = 1 << 17,  // that a large GPU runs at once
     LONG_ROW = 4096,           // a shorter one is done before pieces could be joined
-    PIECES = 2048,             // of the data, beside one for each row
+    PIECES = 1024,             // of the data, beside one for each row
+    PIECES_AGAIN = 2048,       // where a second reading begins with the last ones, and finds them in the L2
+    ROW_PIECES = 512,          // of a row: they are joined by one block
+    SERIAL_TILES = 32,         // that a row may have one after the other
     LEAST_PIECE = 256,
     MOST_PIECE = 8192,
     PIECE_WARPS = 8,           // along a loop over a piece that another reads again: many blocks are under way anyway
@@ -231,6 +234,29 @@ static int numbers_axis(const struct axis_list *list) {
     return alone ? columns : -1;
 }
 
+// Rows that are short beside a tile have as few warps as keep the device busy and the longest of them from taking long;
+// a block has several such rows.
+static void shape_short(struct config *config, const struct axis_list *list, double count, double mean, int64_t longest) {
+    int columns = contiguous_axis(list), rows = pick_rows(list, columns);
+    if (rows < 0 || mean <= 0 || (columns >= 0 && list->items[columns].jagged) || !list->items[rows].jagged)
+        return;
+    struct config_axis *axis = &config->axes[rows];
+    int each = axis->block / axis->warps, warps = axis->warps;
+    double threads = threads_of_row(list, config) / warps;
+    while (warps > 1 && each * warps * 2 > mean && count * threads * warps / 2 >= DEVICE_THREADS &&
+           longest <= (int64_t)each * warps / 2 * SERIAL_TILES)
+        warps /= 2;
+    if (warps == axis->warps)
+        return;
+    axis->warps = warps;
+    axis->block = each * warps;
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].top && i != columns && config->axes[i].block == 1 && warps < TOP_WARPS) {
+            config->axes[i].warps = config->axes[i].block = TOP_WARPS / warps;
+            return;
+        }
+}
+
 // As many lanes for a row as it has work for, and where rows are few, as keep the device busy.
 static int lanes_for(const struct config_data *data) {
     int64_t points = (int64_t)data->mean, wanted = points / LANE_POINTS;
@@ -291,13 +317,18 @@ static void cut_up_masked(struct config *config, const struct axis_list *list, i
 static void cut_up(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
                    const struct axis_list *list, const struct config_data *data) {
     int columns = contiguous_axis(list), rows = pick_rows(list, columns);
+    bool again = rows >= 0 && rereads(arena, kernel, &list->items[rows]);
+    double total = (double)data->rows * data->mean;
     config->strategy = STRATEGY_CHUNKS;
     config->chunk = LEAST_PIECE;
-    while (config->chunk < MOST_PIECE && (double)config->chunk * PIECES < (double)data->rows * data->mean)
+    while (config->chunk < MOST_PIECE && ((double)config->chunk * (again ? PIECES_AGAIN : PIECES) < total ||
+                                          data->longest / config->chunk > ROW_PIECES))
         config->chunk *= 2;
     if (rows >= 0 && columns >= 0 && list->items[columns].jagged)
         cut_up_masked(config, list, columns, rows);
-    if (rows < 0 || !rereads(arena, kernel, &list->items[rows]))
+    double pieces = (double)data->rows + total / config->chunk;
+    shape_short(config, list, pieces, total / pieces, config->chunk);
+    if (!again)
         return;
     struct config_axis *axis = &config->axes[rows];
     while (axis->warps > PIECE_WARPS) {
@@ -365,6 +396,7 @@ struct config *config_default_for(struct arena *arena, const struct ir_kernel *k
     if (numbers >= 0 && data->mean > 0)
         deal_lanes(config, &list, numbers, lanes_for(data));
     if (!wants_pieces(&list, config, data) || !may_split(arena, kernel)) {
+        shape_short(config, &list, (double)data->rows, data->mean, data->longest);
         share_slabs(arena, kernel, config, &list, data);
         return config;
     }

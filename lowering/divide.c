@@ -65,7 +65,7 @@ static struct ir_value *quotient(struct ir_builder *b, struct ir_value *a, struc
 
 static void visit_op(void *data, struct ir_op *op) {
     struct pass_context *context = data;
-    bool wanted = op->code == OP_DIV && op->results[0]->type == TYPE_F32 && !op->results[0]->partial;
+    bool wanted = op->code == OP_DIV && !op->rough && op->results[0]->type == TYPE_F32 && !op->results[0]->partial;
     if (!wanted || is_constant(op->operands[1]))
         return;
     struct ir_op *loop = steady_loop(context, op, op->operands[1]);

@@ -29,6 +29,13 @@ static struct ir_value *mean_of(struct ir_builder *b, struct ir_value *sum, stru
     return ir_binary(b, OP_DIV, sum, at_least_one(b, count));
 }
 
+// In a loop, by the device's approximation: what is squared around such a mean, and what two means lie apart, are off by
+// no more than the roundings of the sums make them.
+static struct ir_value *near(struct ir_value *quotient) {
+    quotient->def->rough = quotient->type == TYPE_F32;
+    return quotient;
+}
+
 // factor * (x - y)^2, and 0 where the factor is: one of the two means is of nothing.
 static struct ir_value *spread(struct ir_builder *b, struct ir_value *factor, struct ir_value *x, struct ir_value *y) {
     struct ir_value *zero = ir_number(b, factor->type, 0), *between = ir_binary(b, OP_SUB, x, y);
@@ -40,9 +47,9 @@ void join_moments(struct ir_builder *b, struct ir_value *const *a, struct ir_val
                   struct ir_value **joined) {
     struct ir_value *count = ir_binary(b, OP_ADD, a[MOMENT_COUNT], c[MOMENT_COUNT]);
     struct ir_value *product = ir_binary(b, OP_MUL, a[MOMENT_COUNT], c[MOMENT_COUNT]);
-    struct ir_value *factor = ir_binary(b, OP_DIV, product, at_least_one(b, count));
-    struct ir_value *between = spread(b, factor, mean_of(b, a[MOMENT_SUM], a[MOMENT_COUNT]),
-                                      mean_of(b, c[MOMENT_SUM], c[MOMENT_COUNT]));
+    struct ir_value *factor = near(ir_binary(b, OP_DIV, product, at_least_one(b, count)));
+    struct ir_value *between = spread(b, factor, near(mean_of(b, a[MOMENT_SUM], a[MOMENT_COUNT])),
+                                      near(mean_of(b, c[MOMENT_SUM], c[MOMENT_COUNT])));
     struct ir_value *squares = ir_binary(b, OP_ADD, a[MOMENT_SQUARES], c[MOMENT_SQUARES]);
     joined[MOMENT_SUM] = ir_binary(b, OP_ADD, a[MOMENT_SUM], c[MOMENT_SUM]);
     joined[MOMENT_COUNT] = count;
@@ -215,7 +222,7 @@ static void write_step(struct ir_kernel *kernel, const struct nest *nest) {
     nest->reduce->moments = true;
     tile[MOMENT_SUM] = nest->reduce->results[0];
     tile[MOMENT_COUNT] = tile_sum(&b, over, ir_number(&b, inner->results[0]->type, 1));
-    struct ir_value *mean = mean_of(&b, tile[MOMENT_SUM], tile[MOMENT_COUNT]);
+    struct ir_value *mean = near(mean_of(&b, tile[MOMENT_SUM], tile[MOMENT_COUNT]));
     struct ir_value *between = ir_binary(&b, OP_SUB, nest->reduce->operands[0], mean);
     tile[MOMENT_SQUARES] = tile_sum(&b, over, ir_binary(&b, OP_MUL, between, between));
     join_moments(&b, carried, tile, joined);

@@ -36,7 +36,7 @@ static void visit_region(const struct ir_region *region, bool fast, bool *exact)
         for (int r = op->region_count; r-- > 0;)
             visit_region(op->regions[r], fast, exact);
         bool wanted = op->result_count != 1 || exact[op->results[0]->id];
-        op->rough = (fast || !wanted) && has_approximation(op->code) && op->results[0]->type == TYPE_F32;
+        op->rough |= (fast || !wanted) && has_approximation(op->code) && op->results[0]->type == TYPE_F32;
         for (int i = 0; i < op->operand_count; i++)
             if (passes_on(op, i, exact) && !rounds_operand(op, i) && (wanted || !keeps_proportion(op->code) || op->code == OP_IF))
                 exact[op->operands[i]->id] = true;

@@ -70,7 +70,7 @@ static bool are_equal(const struct ir_op *a, const struct ir_op *b) {
     if (a->code != b->code || a->operand_count != b->operand_count || a->integer != b->integer ||
         memcmp(&a->number, &b->number, sizeof a->number) || a->axis != b->axis || a->param != b->param ||
         a->dim != b->dim || a->over != b->over || a->reduction != b->reduction || a->predicated != b->predicated ||
-        a->staged != b->staged)
+        a->staged != b->staged || a->rough != b->rough)
         return false;
     if (a->results[0]->type != b->results[0]->type || a->results[0]->axes != b->results[0]->axes ||
         a->results[0]->partial != b->results[0]->partial)

@@ -59,6 +59,7 @@ inline float rsqrtf(float value) { return 1.0f / sqrtf(value); }
 inline double rsqrt(double value) { return 1.0 / sqrt(value); }
 inline float tile_exp_rough(float value) { return exp2f(value * 1.44269504f); }
 inline float tile_reciprocal_rough(float value) { return 1.0f / value; }
+inline float tile_quotient_rough(float a, float b) { return a / b; }
 inline float __expf(float value) { return expf(value); }
 inline float __logf(float value) { return logf(value); }
 inline float __sinf(float value) { return sinf(value); }

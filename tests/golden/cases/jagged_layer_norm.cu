@@ -37,6 +37,12 @@ static __device__ __forceinline__ void tile_load_keep_f16x8(float *v, const unsi
     v[7] = tile_f16_load((unsigned short)(q0.w >> 16));
 }
 
+static __device__ __forceinline__ float tile_quotient_rough(float a, float b) {
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
+    return a * reciprocal;
+}
+
 static __device__ __forceinline__ float tile_maxf(float a, float b) {
     float c;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
@@ -202,10 +208,10 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
                 if (tk_i == 0 && tm_i == 0) v_4 += 32.0f;
             }
         }
-        const float v_5 = v_3 / tile_maxf(v_4, 1.0f);
+        const float v_5 = tile_quotient_rough(v_3, tile_maxf(v_4, 1.0f));
         const float v_6 = points + v_4;
-        const float v_7 = points * v_4 / tile_maxf(v_6, 1.0f);
-        const float v_8 = total / tile_maxf(points, 1.0f) - v_5;
+        const float v_7 = tile_quotient_rough(points * v_4, tile_maxf(v_6, 1.0f));
+        const float v_8 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_5;
         const float v_9 = v_7 > 0.0f ? v_8 * v_8 * v_7 : 0.0f;
         const float v_10 = total + v_3;
         float v_12 = 0.0f;
@@ -244,10 +250,10 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
                 if (tm_i == 0) v_17 += tk_2 + tk_i * 64 < length_i32 ? 8.0f : 0.0f;
             }
         }
-        const float v_18 = v_16 / tile_maxf(v_17, 1.0f);
+        const float v_18 = tile_quotient_rough(v_16, tile_maxf(v_17, 1.0f));
         const float v_19 = points + v_17;
-        const float v_20 = points * v_17 / tile_maxf(v_19, 1.0f);
-        const float v_21 = total / tile_maxf(points, 1.0f) - v_18;
+        const float v_20 = tile_quotient_rough(points * v_17, tile_maxf(v_19, 1.0f));
+        const float v_21 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_18;
         const float v_22 = v_20 > 0.0f ? v_21 * v_21 * v_20 : 0.0f;
         const float v_23 = total + v_16;
         float v_25 = 0.0f;

@@ -58,6 +58,12 @@ static __device__ __forceinline__ void tile_load_f32x4(float *v, const float *p)
     v[3] = __uint_as_float(q0.w);
 }
 
+static __device__ __forceinline__ float tile_quotient_rough(float a, float b) {
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
+    return a * reciprocal;
+}
+
 static __device__ __forceinline__ float tile_maxf(float a, float b) {
     float c;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
@@ -239,10 +245,10 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                         if (tk_i == 0 && tm_i == 0) v_3 += 8.0f;
                     }
                 }
-                const float v_4 = v_2 / tile_maxf(v_3, 1.0f);
+                const float v_4 = tile_quotient_rough(v_2, tile_maxf(v_3, 1.0f));
                 const float v_5 = points + v_3;
-                const float v_6 = points * v_3 / tile_maxf(v_5, 1.0f);
-                const float v_7 = total / tile_maxf(points, 1.0f) - v_4;
+                const float v_6 = tile_quotient_rough(points * v_3, tile_maxf(v_5, 1.0f));
+                const float v_7 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_4;
                 const float v_8 = v_6 > 0.0f ? v_7 * v_7 * v_6 : 0.0f;
                 const float v_9 = total + v_2;
                 float v_11 = 0.0f;
@@ -286,10 +292,10 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                         if (tm_i == 0) v_15 += tk_2 + tk_i * 32 < length_i32 ? 4.0f : 0.0f;
                     }
                 }
-                const float v_16 = v_14 / tile_maxf(v_15, 1.0f);
+                const float v_16 = tile_quotient_rough(v_14, tile_maxf(v_15, 1.0f));
                 const float v_17 = points + v_15;
-                const float v_18 = points * v_15 / tile_maxf(v_17, 1.0f);
-                const float v_19 = total / tile_maxf(points, 1.0f) - v_16;
+                const float v_18 = tile_quotient_rough(points * v_15, tile_maxf(v_17, 1.0f));
+                const float v_19 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_16;
                 const float v_20 = v_18 > 0.0f ? v_19 * v_19 * v_18 : 0.0f;
                 const float v_21 = total + v_14;
                 float v_23 = 0.0f;
