@@ -6,13 +6,14 @@
 #   bench/speed.sh TILEC [--device DEVICE] [--only WORD] [--config KERNEL=FILE]… [--tune SECONDS] [--out FOLDER] [--check]
 #
 # --only: cases whose "KERNEL DATA" holds this. --config: a further config for a kernel, beside its default.
+# The default is what no heuristic file has chosen: the programs are taken from a copy without these.
 # --tune: searches so long in each case, and times the best, "tuned.json", as well.
 # --out: a folder that gets KERNEL.DATA.N.json of each. --check: compares a sample of rows with the reference, which
 # takes some seconds more for each case.
 set -euo pipefail
 
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
-[ $# -ge 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 tilec=$(realpath "$1")
 device=cuda only='' out='' check=() configs=() tune=0
 shift
@@ -28,12 +29,11 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-if [ -n "$out" ]; then
-    mkdir -p "$out"
-else
-    out=$(mktemp -d)
-    trap 'rm -rf "$out"' EXIT
-fi
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp "$examples"/*.tile "$copy"
+examples=$copy
+if [ -n "$out" ]; then mkdir -p "$out"; else out=$copy/out; mkdir "$out"; fi
 
 # Kernel, file, name of the data, rows, then the other arguments. skewed: the k-th longest row has 1/k of the longest's
 # length, up to a cap, in a random order; what the cap cuts off is left out. Types are f32.

@@ -137,6 +137,7 @@ bool is_streamed(const struct emitter *emitter, const struct ir_op *op);  // not
 // Notes that the text needs the helper (and what that needs) and returns its name.
 const char *matmul_helper(struct emitter *emitter, const char *name);  // the text (matmul_helpers.c), or NULL
 const char *helper(struct emitter *emitter, const char *name);
+bool reduction_named(const char *name, size_t length, enum ir_reduction *reduction);
 const char *helper_text(struct emitter *emitter, const char *name);  // without noting it; NULL: there is none
 void write_helpers(struct emitter *emitter);
 

@@ -191,7 +191,7 @@ static const char *step_text(struct emitter *emitter, enum ir_reduction reductio
     return combine_text(emitter, reduction, ir_type_named(suffix), a, b);
 }
 
-static bool reduction_named(const char *name, size_t length, enum ir_reduction *reduction) {
+bool reduction_named(const char *name, size_t length, enum ir_reduction *reduction) {
     for (int r = 0; r < RED_COUNT; r++)
         if (strlen(ir_reduction_name(r)) == length && !strncmp(ir_reduction_name(r), name, length)) {
             *reduction = r;

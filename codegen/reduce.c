@@ -304,6 +304,13 @@ static void cross_blocks(struct emitter *emitter, const struct ir_op *op, const 
         close_brace(emitter);
 }
 
+// Lanes of a warp between which a value may differ.
+static int lanes_between(const struct emitter *emitter, const struct ir_value *value) {
+    int lanes, step;
+    lanes_of(emitter, value, &lanes, &step);
+    return lanes;
+}
+
 // Axes of one name have one layout and the same threads: each is crossed once.
 static bool is_repeated(const struct emitter *emitter, axes_t over, int axis) {
     for (int a = 0; a < axis; a++)
@@ -363,8 +370,34 @@ static bool go_together(const struct emitter *emitter, const struct ir_op *a, co
            dims_of(emitter, a->results[0]->axes).count == 0 && !is_warp_bound(emitter, a) && !is_warp_bound(emitter, b);
 }
 
+// Scalars that all lanes of a warp hold by now, and that go over all warps of a cluster's blocks: in one meeting.
+static bool cross_cluster(struct emitter *emitter, const struct ir_op *op, const struct crossed *crossed) {
+    enum ir_type type = operand_type(op);
+    int blocks = 1, warps = 1;
+    for (int a = 0; a < emitter->kernel->axis_count; a++) {
+        if (!(op->over & AXIS_BIT(a)) || is_repeated(emitter, op->over, a))
+            continue;
+        blocks *= emitter->lowered->axes[a].blocks;
+        warps *= emitter->lowered->axes[a].warps;
+    }
+    if (!in_slab_launch(emitter) || emitter->part != PART_CONSUMERS || blocks == 1 || warps != emitter->lowered->warps ||
+        crossed->dims.count > 1 || count_of(&crossed->dims) > MOST_JOINTLY || has_registers(emitter, op->results[0]->axes) ||
+        lanes_between(emitter, op->results[0]) > 1 || type == TYPE_BOOL || is_position(op))
+        return false;
+    int count = count_of(&crossed->dims);
+    int64_t bytes = (int64_t)count * warps * (type == TYPE_I64 || type == TYPE_F64 ? 8 : 4);
+    emitter->exchange_bytes = bytes > emitter->exchange_bytes ? bytes : emitter->exchange_bytes;
+    line(emitter, "++tile_turn;");
+    line(emitter, "%s(%s, %d, tile_exchange[tile_turn & 1], %d, %d, tiles, tile_turn);",
+         helper(emitter, print(emitter, "tile_%s_cluster_%s", ir_reduction_name(op->reduction), type_suffix(type))),
+         first_element(emitter, crossed->name, &crossed->dims, ""), count, warps, blocks);
+    return true;
+}
+
 static void cross_axes(struct emitter *emitter, const struct ir_op *op, const struct crossed *crossed) {
     bool warp_bound = is_warp_bound(emitter, op);
+    if (!warp_bound && cross_cluster(emitter, op, crossed))
+        return;
     for (int pass = 0; pass < 2 && !warp_bound; pass++)
         for (int a = 0; a < emitter->kernel->axis_count; a++) {
             const struct axis_layout *layout = &emitter->lowered->axes[a];

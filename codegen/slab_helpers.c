@@ -61,6 +61,38 @@ static const char *share_text(struct emitter *emitter, const char *name, const c
                  name, type);
 }
 
+// tile_sum_cluster_f32(v, n, shared, warps, count, tiles, turn): over all warps of `count` blocks, each of which has `warps`
+// of them and in each of these the same values in all lanes. Every warp reads the partial results of all: the blocks meet
+// once, and nobody waits for a block's own sum.
+static const char *cluster_text(struct emitter *emitter, const char *name) {
+    const char *stem = name + strlen("tile_"), *suffix = strrchr(name, '_') + 1, *under = strstr(name, "_cluster_");
+    enum ir_type type = ir_type_named(suffix);
+    enum ir_reduction reduction;
+    if (!under || type == TYPE_NONE || !reduction_named(stem, (size_t)(under - stem), &reduction))
+        return NULL;
+    const char *lanes = helper(emitter, print(emitter, "tile_%s_lanes_%s", ir_reduction_name(reduction), suffix)),
+               *meet = helper(emitter, "tile_part_meet"), *peer = helper(emitter, "tile_peer");
+    return print(emitter,
+                 "void %1$s(%2$s *v, const int n, void *shared, const int warps, const int count, const unsigned tiles, const int turn) {\n"
+                 "    %2$s *all = (%2$s *)shared;\n"
+                 "    const int lane = (int)threadIdx.x %% 32, warp = (int)threadIdx.x / 32, total = warps * count;\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i)\n"
+                 "        if (lane == 0) all[i * warps + warp] = v[i];\n"
+                 "    %3$s(32 * warps, count, tiles, turn);\n"
+                 "    #pragma unroll\n"
+                 "    for (int i = 0; i < n; ++i) {\n"
+                 "        const %2$s *part = all + i * warps + lane %% warps;\n"
+                 "        %2$s a = *(const %2$s *)%4$s(part, lane %% total / warps);\n"
+                 "        for (int at = lane + 32; at < total; at += 32) {\n"
+                 "            const %2$s b = *(const %2$s *)%4$s(part, at / warps);\n"
+                 "            a = %5$s;\n"
+                 "        }\n"
+                 "        v[i] = %6$s(a, total < 32 ? total : 32, 1);\n"
+                 "    }\n}\n",
+                 name, register_type(type), meet, peer, combine_text(emitter, reduction, type, "a", "b"), lanes);
+}
+
 static const char *replaced(struct emitter *emitter, const char *text, const char *old, const char *fresh) {
     struct text result = {0};
     for (const char *at; (at = strstr(text, old)) != NULL; text = at + strlen(old)) {
@@ -99,5 +131,7 @@ const char *slab_helper(struct emitter *emitter, const char *name) {
         return share_text(emitter, name, "int");
     if (!strcmp(name, "tile_share_i64"))
         return share_text(emitter, name, "long long");
+    if (strstr(name, "_cluster_"))
+        return cluster_text(emitter, name);
     return length > 5 && !strcmp(name + length - 5, "_part") ? part_text(emitter, name) : NULL;
 }

@@ -18,10 +18,10 @@ namespace {
 
 struct choice {
     int producers, stages, rows;  // rows: of a tile; 0: as many as the default has
-    int cluster = 0, pieces = 0;  // of slabs, not products: blocks that share a tile, and pieces of each one's part
+    int cluster = 0, pieces = 0, warps = 2;  // of slabs, not products: blocks that share a tile, pieces of each one's part
 };
 
-// Slabs: two warps a block, so that a row has many tiles.
+// Slabs, with few warps a block, so that a row has many tiles.
 const config *with_slabs(arena *memory, const ir_kernel *kernel, const choice &wish) {
     config *cut = config_default(memory, kernel);
     const char *shared = config_cluster_axis(kernel);
@@ -34,7 +34,7 @@ const config *with_slabs(arena *memory, const ir_kernel *kernel, const choice &w
     for (int i = 0; i < cut->axis_count; i++) {
         config_axis &axis = cut->axes[i];
         if (strcmp(axis.name, shared) == 0)
-            axis = {axis.name, axis.lanes * 2 * wish.pieces * wish.cluster, 1, axis.lanes, 2, 1, 0};
+            axis = {axis.name, axis.lanes * wish.warps * wish.pieces * wish.cluster, 1, axis.lanes, wish.warps, 1, 0};
     }
     return cut;
 }
@@ -186,6 +186,7 @@ int main(int count, char **arguments) {
         {"jagged_attention", {nullptr, TYPE_BF16, TYPE_I32, 64, 64}, {1, 1, 64}},
         {"jagged_layer_norm", {nullptr, TYPE_F32, TYPE_I64, 16, 0}, {4, 3, 0, 2, 2}},
         {"jagged_layer_norm", {nullptr, TYPE_F16, TYPE_I32, 24, 0}, {1, 1, 0, 1, 1}},
+        {"jagged_layer_norm", {nullptr, TYPE_F32, TYPE_I32, 128, 0}, {8, 1, 0, 8, 1, 8}},
         {"jagged_softmax", {nullptr, TYPE_F32, TYPE_I32, 12, 0}, {8, 2, 0, 4, 1}},
         {"jagged_sum", {nullptr, TYPE_BF16, TYPE_I64, 16, 0}, {3, 4, 0, 1, 2}},
         {"jagged_dense_bmm", {nullptr, TYPE_F32, TYPE_I64, 71, 34}, {0, 2, 32}},

@@ -88,35 +88,6 @@ static __device__ __forceinline__ float tile_sum_lanes_f32(float v, const int co
     return v;
 }
 
-static __device__ __forceinline__ void tile_part_sync(const int threads) {
-    asm volatile("bar.sync 1, %0;" :: "r"(threads) : "memory");
-}
-
-static __device__ __forceinline__ void tile_sum_warps_f32_part(float *v, const int n, void *shared, const int count, const int step) {
-    float *all = (float *)shared;
-    const int threads = 128, thread = (int)threadIdx.x, warp = thread / 32;
-    const int first = thread - warp / step % count * step * 32;
-    tile_part_sync(threads);
-    #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads + thread] = v[i];
-    tile_part_sync(threads);
-    #pragma unroll
-    for (int i = 0; i < n; ++i) {
-        float a = all[i * threads + first];
-        for (int w = 1; w < count; ++w) {
-            const float b = all[i * threads + first + w * step * 32];
-            a = a + b;
-        }
-        v[i] = a;
-    }
-}
-
-static __device__ __forceinline__ const void *tile_peer(const void *place, const int rank) {
-    const void *peer;
-    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(peer) : "l"(place), "r"(rank));
-    return peer;
-}
-
 static __device__ __forceinline__ void tile_part_meet(const int threads, const int count, const unsigned tiles, const int turn) {
     const unsigned at = tiles + (turn & 1) * 8;
     asm volatile("bar.sync 1, %0;" :: "r"(threads) : "memory");
@@ -127,21 +98,28 @@ static __device__ __forceinline__ void tile_part_meet(const int threads, const i
                  :: "r"(at), "r"((turn - 1) >> 1 & 1) : "memory");
 }
 
-static __device__ __forceinline__ void tile_sum_blocks_f32_part(float *v, const int n, void *shared, const int count, const unsigned tiles, const int turn) {
-    float *all = (float *)shared + threadIdx.x;
-    const int threads = 128;
+static __device__ __forceinline__ const void *tile_peer(const void *place, const int rank) {
+    const void *peer;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(peer) : "l"(place), "r"(rank));
+    return peer;
+}
+
+static __device__ __forceinline__ void tile_sum_cluster_f32(float *v, const int n, void *shared, const int warps, const int count, const unsigned tiles, const int turn) {
+    float *all = (float *)shared;
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, total = warps * count;
     #pragma unroll
-    for (int i = 0; i < n; ++i) all[i * threads] = v[i];
-    tile_part_meet(threads, count, tiles, turn);
+    for (int i = 0; i < n; ++i)
+        if (lane == 0) all[i * warps + warp] = v[i];
+    tile_part_meet(32 * warps, count, tiles, turn);
     #pragma unroll
     for (int i = 0; i < n; ++i) {
-        float a = *(const float *)tile_peer(all + i * threads, 0);
-        #pragma unroll
-        for (int rank = 1; rank < count; ++rank) {
-            const float b = *(const float *)tile_peer(all + i * threads, rank);
+        const float *part = all + i * warps + lane % warps;
+        float a = *(const float *)tile_peer(part, lane % total / warps);
+        for (int at = lane + 32; at < total; at += 32) {
+            const float b = *(const float *)tile_peer(part, at / warps);
             a = a + b;
         }
-        v[i] = a;
+        v[i] = tile_sum_lanes_f32(a, total < 32 ? total : 32, 1);
     }
 }
 
@@ -186,8 +164,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
     const int rank = (int)(blockIdx.x % 4);
-    __shared__ __align__(16) unsigned char tile_shared[1024];
-    __shared__ __align__(16) unsigned char tile_exchange[2][1024];
+    __shared__ __align__(16) unsigned char tile_exchange[2][32];
     int tile_turn = 0;
     extern __shared__ __align__(128) unsigned char tile_stage[];
     const unsigned tiles = tile_address(tile_stage);
@@ -326,9 +303,8 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
             total_2 = tile_sum_lanes_f32(total_2, 2, 16);
             total_2 = tile_sum_lanes_f32(total_2, 16, 1);
             float joined[2] = {points_2, total_2};
-            tile_sum_warps_f32_part(&joined[0], 2, tile_shared, 4, 1);
             ++tile_turn;
-            tile_sum_blocks_f32_part(&joined[0], 2, tile_exchange[tile_turn & 1], 4, tiles, tile_turn);
+            tile_sum_cluster_f32(&joined[0], 2, tile_exchange[tile_turn & 1], 4, 4, tiles, tile_turn);
             points_2 = joined[0];
             total_2 = joined[1];
             // 26: let mean = total / count;
@@ -342,9 +318,8 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
             const float v_29 = points_2 > 0.0f ? v_28 * v_28 * points_2 : 0.0f;
             squares_2 = tile_sum_lanes_f32(squares_2, 2, 16);
             squares_2 = tile_sum_lanes_f32(squares_2, 16, 1);
-            tile_sum_warps_f32_part(&squares_2, 1, tile_shared, 4, 1);
             ++tile_turn;
-            tile_sum_blocks_f32_part(&squares_2, 1, tile_exchange[tile_turn & 1], 4, tiles, tile_turn);
+            tile_sum_cluster_f32(&squares_2, 1, tile_exchange[tile_turn & 1], 4, 4, tiles, tile_turn);
             // 30: for tm in tile(M) {
             // 31: let centred = x[start + tk, tm] - mean;
             // 32: squares += sum[tk, tm](centred * centred);
