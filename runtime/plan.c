@@ -81,8 +81,9 @@ struct emitted *plan_emit(struct arena *arena, const struct ir_kernel *kernel, c
     *rows = *config;
     rows->strategy = STRATEGY_ROWS;
     rows->chunk = 0;
-    rows->search = rows->stage = false;
+    rows->search = rows->stage = rows->bulk = false;
     rows->lag = 0;
+    if (rows->dot == DOT_FMA) rows->producers = 0, rows->stages = 1;
     lowered = lower(arena, kernel, rows, options, status);
     return lowered ? emit(arena, lowered, TILEC_VERSION, status) : NULL;
 }

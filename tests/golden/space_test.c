@@ -136,6 +136,21 @@ static bool may_choose_strategy(const struct config_space *space) {
     return false;
 }
 
+// Offsets that go down again get whole rows, by all threads, whatever the config had.
+static void test_descending(struct unit *unit, const struct ir_kernel *kernel, const struct config *config) {
+    static int32_t offsets[] = {0, 70, 30, 90};
+    struct ir_tensor *tensors = ARENA_ARRAY(unit->arena, struct ir_tensor, kernel->param_count);
+    struct status status;
+    for (int p = 0; p < kernel->param_count; p++)
+        if (!strcmp(kernel->params[p].name, "offsets"))
+            tensors[p] = (struct ir_tensor){.type = TYPE_I32, .rank = 1, .shape = {4}, .data = offsets};
+    for (int up = 0; up < 2; up++) {
+        offsets[2] = up ? 80 : 30;
+        const struct emitted *emitted = plan_emit(unit->arena, kernel, config, &sm_90, tensors, &status);
+        CHECK(unit, emitted && (emitted->plan.ascending != 0) == up);
+    }
+}
+
 // Even rows leave the default as it is; on a CPU tiles of rows are small, whatever the data; rows of which one is most of the work are cut into pieces, where
 // the kernel can be split.
 static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
@@ -171,6 +186,8 @@ static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
     for (int d = 0; d < kernel->dim_count; d++)
         if (!strcmp(kernel->name, "jagged_layer_norm") && kernel->dims[d].is_static && kernel->dims[d].value >= 64)
             CHECK(unit, shared->producers > 0 && shared->cluster > 1);
+    if (shared->producers && shared->dot == DOT_FMA)
+        test_descending(unit, kernel, shared);
     const char *before = emit_below_head(unit, unit->arena, kernel, plain), *after = emit_below_head(unit, unit->arena, kernel, cut);
     CHECK(unit, before && after && (strcmp(before, after) != 0) == splits);
 }
