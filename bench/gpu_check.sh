@@ -3,10 +3,11 @@
 # Runs every example on a GPU against the reference evaluator: four element types, four kinds of rows, the default config
 # and some random ones. Ends with 0 if nothing is wrong; a config that the kernel can't be lowered for isn't wrong.
 #
-#   bench/gpu_check.sh TILEC [--configs N] [--jobs N] [--seconds N] [--device DEVICE] [--keep FOLDER]
+#   bench/gpu_check.sh TILEC [--configs N] [--jobs N] [--seconds N] [--device DEVICE] [--keep FOLDER] [--sanitizer TOOL]
 #
 # --configs: random configs per case (10). --jobs: at once (3/4 of the cores). --seconds: no run is started after (150).
-# --keep: where the runs' messages are left (a temporary folder, removed at the end).
+# --keep: where the runs' messages are left (a temporary folder, removed at the end). --sanitizer: memcheck, racecheck,
+# synccheck or initcheck: each run is under this tool of compute-sanitizer, and what it finds is wrong.
 set -euo pipefail
 
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
@@ -33,7 +34,8 @@ one() {
         fi
         options+=(--config "$config")
     fi
-    timeout 30 "$tilec" run "${specialization[@]}" "${inner[@]}" "${options[@]}" --device "$device" --check --colour never \
+    # shellcheck disable=SC2086 # words of a command
+    timeout "$limit" $under "$tilec" run "${specialization[@]}" "${inner[@]}" "${options[@]}" --device "$device" --check --colour never \
         >"$folder/$number.log" 2>&1 || result=$?
     printf '%s %s %s' "$result" "$(sed -n 's/.*error\[\([^]]*\)\].*/\1/p' "$folder/$number.log" | head -n 1 | grep . || echo -)" \
         "tilec run" >"$folder/$number.line"
@@ -52,9 +54,9 @@ fi
 
 # ------------------------------------------------------------------------------------------------ the cases
 
-configs=10 seconds=150 device=cuda keep=
+configs=10 seconds=150 device=cuda keep='' under='' limit=30
 jobs=$((($(nproc) * 3 + 3) / 4))
-[ $# -ge 1 ] || { sed -n '4,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 tilec=$(realpath "$1")
 shift
 while [ $# -gt 1 ]; do
@@ -64,6 +66,10 @@ while [ $# -gt 1 ]; do
         --seconds) seconds=$2 ;;
         --device) device=$2 ;;
         --keep) keep=$2 ;;
+        --sanitizer)
+            command -v compute-sanitizer >/dev/null || { echo "gpu_check.sh: there is no compute-sanitizer on the PATH" >&2; exit 3; }
+            under="compute-sanitizer --tool $2 --target-processes all --error-exitcode 9"
+            limit=120 ;;
         *) echo "gpu_check.sh: no such option: $1" >&2; exit 2 ;;
     esac
     shift 2
@@ -111,7 +117,7 @@ list() {
 }
 
 start=$(date +%s)
-export tilec folder device seconds start
+export tilec folder device seconds start under limit
 list >"$folder/list"
 read -r line <"$folder/list"
 # shellcheck disable=SC2086 # the words of a case have no spaces
