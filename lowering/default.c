@@ -28,7 +28,7 @@ enum {
     PIECES = 1024,             // of the data, beside one for each row
     PIECES_AGAIN = 2048,       // where a second reading begins with the last ones, and finds them in the L2
     ROW_PIECES = 512,          // of a row: they are joined by one block
-    SERIAL_TILES = 32,         // that a row may have one after the other
+    SERIAL_TILES = 16,         // that a row may have one after the other
     LEAST_PIECE = 256,
     MOST_PIECE = 8192,
     PIECE_WARPS = 8,           // along a loop over a piece that another reads again: many blocks are under way anyway

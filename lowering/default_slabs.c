@@ -6,7 +6,7 @@
 
 enum {
     SLAB_SM = 90,
-    SLAB_PLACE = 32 << 10,    // bytes of a block's part of a tile
+    SLAB_PLACE = 16 << 10,    // bytes of a block's part of a tile
     SLAB_SHARED = 209 << 10,  // of places, beside what reductions take
     SLAB_CLUSTER = 8,
     SLAB_BLOCKS = 120,  // as many clusters as a device with 132 multiprocessors has at once: some of its groups have an odd end
