@@ -108,7 +108,7 @@ void tune_work_print(struct text *out, const struct source *source, const char *
 // The worker's side. `file` holds the tensors; -1: they aren't needed.
 struct status tune_work_read(struct arena *arena, const struct wire *message, int file, struct tune_work *work);
 
-// Bytes into the file of tensors.
+// Bytes into the file of tensors, where there were none yet: zeros are left to be what the file has there.
 struct status tune_write(struct arena *arena, int file, int64_t at, const void *data, size_t bytes);
 
 // ---------------------------------------------------------------------------------------------- targets, in the workers

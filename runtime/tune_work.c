@@ -4,6 +4,7 @@
 //
 // A worker checks the program again by itself; the hash of the checked program tells if a file has changed in between.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,18 +15,23 @@
 
 // ---------------------------------------------------------------------------------------------- the file
 
+enum { PAGE = 4096, FEW_CORES = 2 };  // few: mapping costs as much as waiting
+
 struct writing {
     int file;
     int64_t at;
     const char *data;
+    char *mapped;      // where the file's bytes from `at` on are; NULL: nowhere
     atomic_int error;  // errno of what failed; 0: nothing has
 };
 
-// A range of bytes.
-static void write_block(void *data, int64_t block, int64_t begin, int64_t end)
+static bool is_zero(const char *data, size_t bytes)
 {
-    struct writing *writing = data;
-    (void)block;
+    return bytes == 0 || (data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0);
+}
+
+static void write_bytes(struct writing *writing, int64_t begin, int64_t end)
+{
     while (begin < end) {
         ssize_t count = pwrite(writing->file, writing->data + begin, (size_t)(end - begin), (off_t)(writing->at + begin));
         if (count < 0 && errno == EINTR) continue;
@@ -37,10 +43,30 @@ static void write_block(void *data, int64_t block, int64_t begin, int64_t end)
     }
 }
 
+// A range of bytes. Writes to one file wait for each other, copies to its pages don't; these are asked for beforehand, since
+// a page that isn't to be had then would be a signal.
+static void write_block(void *data, int64_t block, int64_t begin, int64_t end)
+{
+    struct writing *writing = data;
+    size_t bytes = (size_t)(end - begin);
+    (void)block;
+    if (is_zero(writing->data + begin, bytes)) return;
+    if (writing->mapped && fallocate(writing->file, 0, (off_t)(writing->at + begin), (off_t)bytes) == 0)
+        memcpy(writing->mapped + begin, writing->data + begin, bytes);
+    else
+        write_bytes(writing, begin, end);
+}
+
 struct status tune_write(struct arena *arena, int file, int64_t at, const void *data, size_t bytes)
 {
     struct writing writing = {.file = file, .at = at, .data = data};
+    int64_t before = at % PAGE;
+    char *base = MAP_FAILED;
+    if (bytes && usable_cores() > FEW_CORES)
+        base = mmap(NULL, bytes + (size_t)before, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)(at - before));
+    if (base != MAP_FAILED) writing.mapped = base + before;
     work_in_blocks((int64_t)bytes, write_block, &writing);
+    if (base != MAP_FAILED) munmap(base, bytes + (size_t)before);
     return writing.error ? status_failed(arena, "launch.memory", "no memory for the tensors: %s", strerror(writing.error)) : STATUS_OK;
 }
 

@@ -3,6 +3,8 @@
 // plans of faults.
 //
 //     driver_test FAKE-WORKER PLANS
+#include <sys/mman.h>
+
 #include "tests/tune/fixture.h"
 
 static const char *worker;
@@ -276,6 +278,26 @@ static void reference_is_wrong(struct unit *unit)
     fixture_reap();
 }
 
+// All of the bytes, stretches of zeros among them, and none beside them.
+static void bytes_are_written(struct unit *unit)
+{
+    enum { COUNT = 3 << 20, AT = 3 * 4096 + 64, ZEROS = 1 << 20 };
+    unsigned char *bytes = calloc(COUNT, 1), *back = malloc(COUNT), beside[64];
+    int file = memfd_create("bytes", MFD_CLOEXEC);
+    for (int i = 0; i < COUNT; i++)
+        if (i < ZEROS || i >= 2 * ZEROS) bytes[i] = (unsigned char)(i * 37 + i / 4096);
+    CHECK(unit, file >= 0 && ftruncate(file, AT + COUNT + 64) == 0);
+    CHECK(unit, tune_write(unit->arena, file, AT, bytes, COUNT).ok);
+    CHECK(unit, pread(file, back, COUNT, AT) == COUNT && memcmp(back, bytes, COUNT) == 0);
+    for (int end = 0; end < 2; end++) {
+        CHECK(unit, pread(file, beside, 64, end ? AT + COUNT : AT - 64) == 64);
+        for (int i = 0; i < 64; i++) CHECK(unit, beside[i] == 0);
+    }
+    close(file);
+    free(bytes);
+    free(back);
+}
+
 int main(int argc, char **argv)
 {
     static const struct unit_test tests[] = {
@@ -290,6 +312,7 @@ int main(int argc, char **argv)
         {"a worker that never begins", worker_that_never_begins},
         {"a config makes the reference", reference_from_a_config},
         {"the reference is wrong", reference_is_wrong},
+        {"bytes are written", bytes_are_written},
         {"random plans of faults", random_plans},
     };
     if (argc > 1) worker = argv[1];
