@@ -202,6 +202,7 @@ void item_offer(struct checker *checker, const struct ast_file *file, enum ast_i
 void check_head(struct checker *checker);
 enum ir_type check_type(struct checker *checker, const struct ast_type *type);  // TYPE_NONE after a report
 enum ir_type check_type_named(const struct checker *checker, const char *name); // generic or type; TYPE_NONE if none
+const char *check_foreign_type(const char *name); // our name of a type of other languages, or NULL
 bool check_number_is_constant(const struct ir_value *value);                    // no dimension, no scalar in it
 
 // ---------------------------------------------------------------------------------------------- check_expr.c

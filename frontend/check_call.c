@@ -221,6 +221,28 @@ static struct operand expand(struct checker *checker, const struct ast_expr *exp
 
 // ---------------------------------------------------------------------------------------------- any call
 
+// What other languages have functions for.
+static const char *foreign_function(const char *name) {
+    static const char *const mends[][2] = {
+        {"pow", "write a product, `x * x`, or `exp(y * log(x))` for an x above 0"},
+        {"powf", "write a product, `x * x`, or `exp(y * log(x))` for an x above 0"},
+        {"isinf", "write `abs(x) == inf`"},
+        {"isfinite", "write `abs(x) < inf`"},
+        {"len", "a dimension has a name: `x: f32[n]`, and then `n`"},
+        {"range", "a loop is written `for t in range(n) { … }`"},
+        {"exp10", "write `exp2(x * 3.321928094887362)`"},
+        {"log10", "write `log2(x) * 0.3010299956639812`"},
+        {"log1p", "write `log(1 + x)`"},
+        {"expm1", "write `exp(x) - 1`"},
+        {"sign", "write `where(x > 0, 1.0, where(x < 0, -1.0, 0.0))`"},
+        {"tan", "write `sin(x) / cos(x)`"},
+    };
+    for (size_t i = 0; i < sizeof mends / sizeof *mends; i++)
+        if (!strcmp(mends[i][0], name))
+            return mends[i][1];
+    return NULL;
+}
+
 static struct operand report_unknown_function(struct checker *checker, const struct ast_expr *expr) {
     const char *name = expr->name.text;
     if (is_statement_name(name)) {
@@ -243,8 +265,10 @@ static struct operand report_unknown_function(struct checker *checker, const str
     const struct ast_file *file = checker->expansion ? checker->expansion->item->file : checker->file;
     item_offer(checker, file, ITEM_FN, name, &nearest);
     struct diagnostic *entry = check_error(checker, "E0203", expr->name.span, "there is no function or type `%s`", name);
-    if (!strcmp(name, "pow") || !strcmp(name, "powf"))
-        entry->help = "write a product, `x * x`, or `exp(y * log(x))` for an x above 0";
+    if (foreign_function(name))
+        entry->help = foreign_function(name);
+    else if (check_foreign_type(name))
+        entry->help = check_printf(checker, "is `%s(…)` meant?", check_foreign_type(name));
     else if (nearest.name)
         entry->help = check_printf(checker, "is `%s` meant?", nearest.name);
     else

@@ -19,7 +19,7 @@ enum ir_type check_type_named(const struct checker *checker, const char *name) {
 }
 
 // What other languages call our types.
-static const char *foreign_type(const char *name) {
+const char *check_foreign_type(const char *name) {
     static const char *const names[][2] = {
         {"float", "f32"},    {"float32", "f32"}, {"single", "f32"}, {"double", "f64"},   {"float64", "f64"},
         {"half", "f16"},     {"float16", "f16"}, {"fp16", "f16"},   {"bfloat16", "bf16"}, {"int", "i32"},
@@ -40,8 +40,8 @@ enum ir_type check_type(struct checker *checker, const struct ast_type *type) {
     for (int known = TYPE_BOOL; known < TYPE_COUNT; known++)
         nearest_offer(&nearest, type->name.text, ir_type_name((enum ir_type)known));
     struct diagnostic *entry = check_error(checker, "E0209", type->name.span, "there is no type `%s`", type->name.text);
-    if (foreign_type(type->name.text))
-        entry->help = check_printf(checker, "is `%s` meant?", foreign_type(type->name.text));
+    if (check_foreign_type(type->name.text))
+        entry->help = check_printf(checker, "is `%s` meant?", check_foreign_type(type->name.text));
     else if (nearest.name)
         entry->help = check_printf(checker, "is `%s` meant?", nearest.name);
     else

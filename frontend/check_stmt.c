@@ -154,10 +154,13 @@ static void check_named_target(struct checker *checker, const struct ast_stmt *s
 
 // ---------------------------------------------------------------------------------------------- stores
 
-static const char *accumulate_help(struct checker *checker, const struct ast_stmt *stmt) {
+static const char *accumulate_help(struct checker *checker, const struct ast_stmt *stmt, const struct symbol *tensor) {
+    const struct ir_param *param = &checker->kernel->params[tensor->index];
+    bool from_nothing = param->kind == PARAM_OUT && !param->fill;
     const char *place = check_text(checker, stmt->place->span), *value = check_text(checker, stmt->value->span);
     if (stmt->assign == ASSIGN_ADD)
-        return check_printf(checker, "add up in a `var` and store it, or write `atomic_add(%s, %s);`", place, value);
+        return check_printf(checker, "add up in a `var` and store it, or write `atomic_add(%s, %s);`%s", place, value,
+                            from_nothing ? check_printf(checker, ", with `= 0` behind the type of `%s` in the head", param->name) : "");
     return check_printf(checker, "write `%s = %s %s (%s);`", place, place,
                         ast_operator_text(assign_operators[stmt->assign]), value);
 }
@@ -217,7 +220,7 @@ static void check_store(struct checker *checker, const struct ast_stmt *stmt) {
                     : stmt->assign == ASSIGN_SUB ? "-="
                     : stmt->assign == ASSIGN_MUL ? "*="
                                                  : "/=")
-            ->help = accumulate_help(checker, stmt);
+            ->help = accumulate_help(checker, stmt, access.tensor);
         return;
     }
     if (!access.tensor || !check_storable(checker, access.tensor, stmt->place->span) || !good || operand.kind == OPERAND_ERROR)

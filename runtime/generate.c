@@ -274,8 +274,8 @@ static struct status fill_randint(const struct filling *filling)
 static struct status zipf_lengths(const struct filling *filling, int64_t rows, int64_t *lengths)
 {
     double total = filling->a.number, most = filling->b.number, harmonic = 0;
-    if (!(total >= 0 && total <= 0x1p62 && most >= 0 && most <= 0x1p62))
-        return refuse(filling, "zipf(total, max) needs numbers from 0 to 2^62");
+    if (!(total >= 0 && total <= 0x1p62 && most >= 1 && most <= 0x1p62))
+        return refuse(filling, "zipf(total, max) needs a total from 0 and a max from 1, both to 2^62");
     for (int64_t i = 0; i < rows; i++) harmonic += 1.0 / (double)(i + 1);
     for (int64_t i = 0; i < rows; i++) {
         double share = total / ((double)(i + 1) * harmonic);

@@ -284,7 +284,9 @@ struct status npy_parse(struct arena *arena, const char *path, const unsigned ch
 
 static struct status cannot(struct arena *arena, const char *what, const char *path, int error)
 {
-    return status_failed(arena, strcmp(what, "read") == 0 ? "file.read" : "write.npy", "can't %s %s: %s", what, path, strerror(error));
+    bool missing = error == ENOENT || error == ENOTDIR || error == EACCES;  // the caller named another than the one that was meant
+    const char *code = strcmp(what, "read") != 0 ? "write.npy" : missing ? "usage.file" : "file.read";
+    return status_failed(arena, code, "can't %s %s: %s", what, path, strerror(error));
 }
 
 // Reads exactly `length` bytes unless the file ends before; returns how many, or -1 with errno.

@@ -259,7 +259,7 @@ static void wrong_requests(struct tap *tap)
     ANSWER("usage.argument", "'x' is not an argument: write NAME=VALUE", ARGUMENTS("x"));
     ANSWER("usage.argument", "'x=' is not an argument: write NAME=VALUE", ARGUMENTS("x="));
     ANSWER("usage.argument", "'=randn' is not an argument: write NAME=VALUE", ARGUMENTS("=randn"));
-    ANSWER("file.read", "'x': can't read /nonexistent.npy: No such file or directory", ARGUMENTS("x=@/nonexistent.npy"));
+    ANSWER("usage.file", "'x': can't read /nonexistent.npy: No such file or directory", ARGUMENTS("x=@/nonexistent.npy"));
     ANSWER("usage.type", "kernel 'jagged_sum' has no type parameter 'Q'", ARGUMENTS("x=randn", "offsets=zeros"), TYPES("Q=f32"));
     ANSWER("usage.type", "'i32' can't be T, which is declared as T: float", ARGUMENTS("x=randn", "offsets=zeros"), TYPES("T=i32"));
     ANSWER("usage.dimension", "kernel 'jagged_sum' has no dimension 'Q' (it has: nnz, M, B)", ARGUMENTS("x=randn", "offsets=zeros"), DIMS("Q=1"));

@@ -343,7 +343,8 @@ static void refused_generators(struct tap *tap)
     REFUSED("offsets(const(1000000000))", TYPE_I32, 4, "'o': the lengths of the first 3 rows together do not fit i32");
     REFUSED("offsets(lognormal(1e300, 0))", TYPE_I64, 4, "'o': the lengths of the first 2 rows together do not fit i64");
     REFUSED("offsets(lognormal(0, -1))", TYPE_I64, 4, "'o': lognormal(mean, sigma) needs finite numbers, sigma at least 0");
-    REFUSED("offsets(zipf(-1, 3))", TYPE_I64, 4, "'o': zipf(total, max) needs numbers from 0 to 2^62");
+    REFUSED("offsets(zipf(-1, 3))", TYPE_I64, 4, "'o': zipf(total, max) needs a total from 0 and a max from 1, both to 2^62");
+    REFUSED("offsets(zipf(10, 0))", TYPE_I64, 4, "'o': zipf(total, max) needs a total from 0 and a max from 1, both to 2^62");
     REFUSED("offsets(const(1))", TYPE_F32, 4, "'o': offsets(…) is for one-dimensional tensors of integers");
     REFUSED("offsets(const(1))", TYPE_I32, 0, "'o': offsets need at least one element");
     struct tensor tensor = vector(tap, TYPE_U8, 256);

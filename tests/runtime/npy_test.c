@@ -274,7 +274,7 @@ static void no_npy_at_all(struct tap *tap)
     bytes.data[11] = 0x7f;
     CHECK(tap, strstr(parse(tap, &bytes, &tensor).reason, "its head would have "));
     struct status status = npy_read(tap->arena, "/nonexistent/x.npy", &tensor);
-    CHECK_TEXT(tap, status.code, "file.read");
+    CHECK_TEXT(tap, status.code, "usage.file");
     CHECK_TEXT(tap, status.reason, "can't read /nonexistent/x.npy: No such file or directory");
     CHECK_TEXT(tap, npy_read(tap->arena, "/tmp", &tensor).reason, "can't read /tmp: it is not a regular file");
     CHECK_TEXT(tap, npy_read(tap->arena, "/dev/null", &tensor).reason, "can't read /dev/null: it is not a regular file");
