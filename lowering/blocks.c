@@ -129,11 +129,13 @@ static void visit_region(struct pass_context *context, struct ir_region *region,
 
 bool lower_blocks(struct pass_context *context) {
     struct narrowing narrowing = {context, single_point_axes(context)};
+    note_points(context->kernel);
     walk_ops(context->kernel->body, drop_axes, &narrowing);
     for (int a = 0; a < context->kernel->axis_count; a++)
         context->kernel->axes[a].parents &= ~narrowing.gone;
     walk_ops(context->kernel->body, drop_empty_reduction, context->kernel);
     infer_axes(context->kernel);
+    keep_points(context->kernel, narrowing.gone);
     visit_region(context, context->kernel->body, true);
     return true;
 }

@@ -251,8 +251,10 @@ static void forget_jagged_axes(struct ir_kernel *kernel) {
 
 bool lower_jagged(struct pass_context *context) {
     context->kernel->lowered = true;
+    note_points(context->kernel);
     visit_region(context, context->kernel->body);
     forget_jagged_axes(context->kernel);
     infer_axes(context->kernel);
+    keep_points(context->kernel, 0);
     return true;
 }

@@ -245,13 +245,6 @@ static void take_predicate(struct ir_op *op, struct mask *mask) {
     op->predicated = false;
 }
 
-static axes_t axes_of_operands(const struct ir_op *op) {
-    axes_t axes = 0;
-    for (int i = 0; i < op->operand_count; i++)
-        axes |= op->operands[i]->axes;
-    return axes;
-}
-
 static void mask_access(struct masking *masking, struct ir_op *op) {
     struct ir_builder builder = builder_before(masking->kernel, op);
     struct mask mask, own = {0};

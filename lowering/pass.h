@@ -71,8 +71,13 @@ bool indexes_tensor(const struct ir_kernel *kernel, struct ir_op *loop);
 void walk_ops(struct ir_region *region, void (*visit)(void *data, struct ir_op *op), void *data);
 // How often each value (by id) is used as an operand; kernel->value_count entries. Extents, fills and bounds of axes count.
 int *count_uses(struct arena *arena, const struct ir_kernel *kernel);
+axes_t axes_of_operands(const struct ir_op *op);  // the union
 // Gives every element-wise operation and load the union of its operands' axes again.
 void infer_axes(struct ir_kernel *kernel);
+// Keeps the points at which atomics and prints happen where a pass takes axes from their operands (points.c): the first
+// before it, the second behind it. `gone` are axes that have one point now, and are no axes any more.
+void note_points(struct ir_kernel *kernel);
+void keep_points(struct ir_kernel *kernel, axes_t gone);
 bool is_constant(const struct ir_value *value);                       // a CONST of any type
 bool is_integer_constant(const struct ir_value *value, int64_t *out); // a CONST of an integer type or bool
 bool is_inside(const struct ir_op *op, const struct ir_region *region);  // anywhere below

@@ -42,7 +42,7 @@ int *count_uses(struct arena *arena, const struct ir_kernel *kernel) {
     return uses;
 }
 
-static axes_t union_of_operands(const struct ir_op *op) {
+axes_t axes_of_operands(const struct ir_op *op) {
     axes_t axes = 0;
     for (int i = 0; i < op->operand_count; i++)
         axes |= op->operands[i]->axes;
@@ -68,7 +68,7 @@ static void infer_op(void *data, struct ir_op *op) {
     if (op->code == OP_BROADCAST || !op->result_count)
         return;
     if ((ir_ops[op->code].flags & F_ELEMENTWISE) || op->code == OP_LOAD)
-        op->results[0]->axes = union_of_operands(op);
+        op->results[0]->axes = axes_of_operands(op);
     else if (op->code == OP_UPDATE)
         keep_axes(kernel, op, 0, op->results[0]->axes);
     else if (op->region_count)
