@@ -124,6 +124,8 @@ std::string run_inputs(const ir_kernel *kernel, const unit &u, const variant &v,
     for (lengths distribution : {lengths::all_empty, lengths::ones, lengths::uniform}) {
         input_choice choice = {distribution, u.fixed_columns, is_exact(*u.tested) ? style::integers : style::reals,
                                u.fixed_inner};
+        if (distribution == lengths::uniform)
+            choice.varied = variation::grown;  // a row of several tiles
         input in = make_input(kernel, choice, *u.tested);
         std::string wrong;
         results want = evaluate(kernel, in, wrong), got;
