@@ -76,6 +76,16 @@ static void move_between(struct search *search, struct config *config)
     if (blocks || to->block < to->vector * to->lanes * to->warps) scale(&to->block, true);
 }
 
+// Other numbers of blocks that have producers, whole clusters of them, or of tiles that are under way.
+static void move_producers(struct search *search, struct config *config)
+{
+    int by = search_draw_below(search, 9) - 4, cluster = config->cluster > 1 ? config->cluster : 1;
+    if (search_draw_below(search, 2)) config->stages += by;
+    else config->producers += by * cluster;
+    if (config->stages < 1) config->stages = 1;
+    if (config->producers < cluster) config->producers = cluster;
+}
+
 // Sets the value at a path ("axes.tm.block") of a config's JSON.
 static bool set_path(cJSON *root, const char *path, const char *choice)
 {
@@ -105,6 +115,11 @@ static void settle_strategy(cJSON *root)
     if (!flat) set_path(root, "stage", "false");
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "stage"))) set_path(root, "bulk", "false");
     if (flat || chunks) set_path(root, "cluster", "1");
+    const char *dot = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "dot"));
+    if ((flat || chunks) && dot && strcmp(dot, config_dot_name(DOT_FMA)) == 0) {  // producers of rows are of whole rows
+        set_path(root, "producers", "0");
+        set_path(root, "stages", "1");
+    }
     if (!chunks) set_path(root, "lag", "0");
     if (!flat && !chunks) {
         set_path(root, "search", "false");
@@ -149,7 +164,8 @@ struct config *search_move(struct search *search, struct arena *arena, const str
     int moves = 1 + search_draw_below(search, 3);
     for (int i = 0; i < moves && moved; i++) {
         int kind = search_draw_below(search, 10);
-        if (kind < 5 && moved->axis_count) move_axis(search, moved);
+        if (moved->producers && search_draw_below(search, 4) == 0) move_producers(search, moved);
+        else if (kind < 5 && moved->axis_count) move_axis(search, moved);
         else if (kind < 7 && moved->axis_count > 1) move_between(search, moved);
         else moved = move_knob(search, arena, moved);
     }

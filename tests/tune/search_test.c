@@ -338,6 +338,44 @@ static void each_knob_by_itself(struct unit *unit)
     fixture_end(&fixture);
 }
 
+// Of a config with producers the search makes others: with other strategies, which have none, and with more or fewer.
+static void producers_are_moved(struct unit *unit)
+{
+    enum { COUNT = 120 };
+    static const char text[] = "{\"format\": 1, \"strategy\": \"rows\", \"producers\": 120, \"stages\": 4, \"cluster\": 4, \"grid\": [\"tb\"], "
+                               "\"axes\": {\"tk\": {\"block\": 512, \"vector\": 1, \"lanes\": 1, \"warps\": 16}}}";
+    struct fixture fixture;
+    struct config *config = NULL;
+    if (CHECK(unit, fixture_begin_with(&fixture, columns, "B=64", "offsets=offsets(uniform(1, 9))")) &&
+        CHECK(unit, config_parse(fixture.arena, fixture.bound.kernel, text, strlen(text), &config).ok)) {
+        const struct ir_kernel *kernel = fixture.bound.kernel;
+        struct tune_rows rows = tune_rows_new(fixture.arena, COUNT + 1);
+        struct search *search = search_new(fixture.arena, kernel, 7, &facts);
+        bool other_producers = false, other_stages = false;
+        int choices[64], strategy = -1;
+        for (int i = 0; i < search->space->knob_count; i++) {
+            choices[i] = -1;
+            if (strcmp(search->space->knobs[i].path, "strategy") == 0) strategy = i;
+        }
+        for (int i = 0; CHECK(unit, strategy >= 0) && i < search->space->knobs[strategy].choice_count; i++) {
+            choices[strategy] = i;
+            const struct config *made = search_with_choices(search, fixture.arena, config, choices, true);
+            if (CHECK(unit, made && config_check(fixture.arena, kernel, made).ok))
+                CHECK_NUMBER(unit, made->producers, made->strategy == STRATEGY_ROWS ? 120 : 0);
+        }
+        set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), 1e-3);  // by far the best
+        for (int i = 0; i < COUNT; i++) {
+            config = search_next(search, &rows);
+            if (!CHECK(unit, config && config_check(fixture.arena, kernel, config).ok)) break;
+            set_time(&rows, tune_rows_add(&rows, config, tune_config_text(fixture.arena, kernel, config), NULL), 1);
+            other_producers |= config->producers > 0 && config->producers != 120;
+            other_stages |= config->producers > 0 && config->stages != 4;
+        }
+        CHECK(unit, other_producers && other_stages);
+    }
+    fixture_end(&fixture);
+}
+
 // Rows without times teach nothing, and do no harm.
 static void nothing_works(struct unit *unit)
 {
@@ -437,6 +475,7 @@ int main(void)
         {"reckoned order", reckoned_order},
         {"other strategies", other_strategies},
         {"each knob by itself", each_knob_by_itself},
+        {"producers are moved", producers_are_moved},
         {"nothing works", nothing_works},
         {"better than chance", better_than_chance},
         {"statuses have names", statuses_have_names},
