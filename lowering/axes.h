@@ -39,6 +39,10 @@ bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const
 int contiguous_axis(const struct axis_list *list);
 int deepest_loop(const struct axis_list *list, int columns, bool inner);
 int cluster_axis(const struct axis_list *list);
+// In a default config, whose rows have a block each: short rows share one (default_short.c). False: they aren't short, or
+// what they are of isn't the only loop at the top.
+bool config_for_short_rows(struct config *config, const struct axis_list *list, int columns, int rows,
+                           const struct config_data *data);
 bool axis_listed(const struct axis_list *list, const char *name);
 
 // What a default with producers for rows is made of.

@@ -372,6 +372,18 @@ static void share_slabs(struct arena *arena, const struct ir_kernel *kernel, str
         *config = *shared;
 }
 
+// Whether short rows have as many threads as they have work for; what doesn't lower stays as it was.
+static bool share_block(struct arena *arena, const struct ir_kernel *kernel, struct config *config,
+                        const struct axis_list *list, const struct config_data *data) {
+    int columns = contiguous_axis(list);
+    struct config *shared = config_copy(arena, config);
+    bool found = config_for_short_rows(shared, list, columns, pick_rows(list, columns), data) &&
+                 config_check(arena, kernel, shared).ok;
+    if (found)
+        *config = *shared;
+    return found;
+}
+
 // A core walks all points of a tile, also those behind a short row's end: tiles of jagged axes stay small.
 static struct config *config_for_cores(const struct ir_kernel *kernel, struct config *config) {
     for (int a = 0; a < kernel->axis_count; a++) {
@@ -396,7 +408,8 @@ struct config *config_default_for(struct arena *arena, const struct ir_kernel *k
     if (numbers >= 0 && data->mean > 0)
         deal_lanes(config, &list, numbers, lanes_for(data));
     if (!wants_pieces(&list, config, data) || !may_split(arena, kernel)) {
-        shape_short(config, &list, (double)data->rows, data->mean, data->longest);
+        if (!share_block(arena, kernel, config, &list, data))
+            shape_short(config, &list, (double)data->rows, data->mean, data->longest);
         share_slabs(arena, kernel, config, &list, data);
         return config;
     }

@@ -107,6 +107,10 @@ void config_explain_strategies(struct text *out, struct arena *arena, const stru
 // Whether the config fits the kernel: every axis named, powers of two, products within limits. Names what doesn't.
 struct status config_check(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 struct config *config_copy(struct arena *arena, const struct config *config);  // with names of its own
+// The like of a config for the same kernel under other static extents: tiles no wider than those, and the threads that
+// this frees along the rows. A config that was made for these extents stays much as it is; what then doesn't lower does
+// as it was.
+struct config *config_fit(struct arena *arena, const struct ir_kernel *kernel, const struct config *config);
 struct config_axis *config_axis_named(const struct config *config, const char *name);  // NULL if there is none
 
 // ---------------------------------------------------------------------------------------------- targets

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "codegen/codegen.h"
+#include "lowering/pass.h"
 #include "runtime/build.h"
 #include "tests/golden/programs.h"
 #include "tests/unit.h"
@@ -127,6 +128,50 @@ static void test_json(struct unit *unit, const struct ir_kernel *kernel) {
     }
 }
 
+// ---------------------------------------------------------------------------------------------- other extents
+
+static int threads_of(const struct config *config) {
+    int threads = 1;
+    for (int i = 0; i < config->axis_count; i++)
+        threads *= config->axes[i].lanes * config->axes[i].warps;
+    return threads;
+}
+
+static void check_fitted(struct unit *unit, const struct ir_kernel *kernel, const struct config *fitted) {
+    for (int a = 0; a < kernel->axis_count; a++) {
+        const struct ir_axis *axis = &kernel->axes[a];
+        const struct config_axis *cut = config_axis_named(fitted, axis->name);
+        int64_t extent = 0;
+        if (axis->kind == AXIS_JAGGED || axis->lo || !axis->hi || !is_integer_constant(axis->hi, &extent) || extent < 1)
+            continue;
+        CHECK(unit, cut->block < 2 * extent && extent % cut->vector == 0);
+        CHECK(unit, axis->kind != AXIS_FULL || cut->block >= extent);
+    }
+}
+
+// Drawn for open extents, made to fit those that are compiled in: no tile is wider than there is, no more threads than
+// before, and no fewer but where nothing takes them; what fits already stays.
+static void test_fit(struct unit *unit, const struct subject *subject) {
+    uint64_t seed = 9;
+    int lowered = 0, before = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        struct arena *arena = arena_new();
+        const struct config *config = config_random(arena, subject->kernel, &seed);
+        const struct config *fitted = config_fit(arena, subject->fixed, config);
+        const char *text = json_of(arena, subject->fixed, fitted, false);
+        CHECK(unit, !strcmp(text, json_of(arena, subject->fixed, config_fit(arena, subject->fixed, fitted), false)));
+        if (config_check(arena, subject->fixed, fitted).ok && fitted->dot == DOT_FMA) {
+            check_fitted(unit, subject->fixed, fitted);
+            CHECK(unit, threads_of(fitted) <= threads_of(config));
+        }
+        before += emit_below_head(unit, arena, subject->fixed, config) != NULL;
+        lowered += emit_below_head(unit, arena, subject->fixed, fitted) != NULL;
+        arena_free(arena);
+    }
+    printf("# %s: %d of %d lower, %d before\n", subject->name, lowered, DRAWS, before);
+    CHECK(unit, lowered >= before);
+}
+
 // ---------------------------------------------------------------------------------------------- the default for some data
 
 static bool may_choose_strategy(const struct config_space *space) {
@@ -190,6 +235,32 @@ static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
         test_descending(unit, kernel, shared);
     const char *before = emit_below_head(unit, unit->arena, kernel, plain), *after = emit_below_head(unit, unit->arena, kernel, cut);
     CHECK(unit, before && after && (strcmp(before, after) != 0) == splits);
+}
+
+// Many short rows share blocks, few of them don't, and nothing is lost: it lowers, and has no more threads.
+static void test_short_rows(struct unit *unit, const struct ir_kernel *kernel) {
+    const struct config_data many = {.rows = 200000, .longest = 16, .mean = 8, .sm = 90},
+                             few = {.rows = 4, .longest = 16, .mean = 8, .sm = 90},
+                             uneven = {.rows = 200000, .longest = 3000, .mean = 2, .sm = 90};
+    const struct config *plain = config_default(unit->arena, kernel);
+    const struct config_data *all[] = {&many, &few, &uneven};
+    for (int i = 0; i < 3; i++) {
+        const struct config *made = config_default_for(unit->arena, kernel, all[i]);
+        CHECK(unit, config_check(unit->arena, kernel, made).ok);
+        CHECK(unit, emit_below_head(unit, unit->arena, kernel, made) != NULL);
+        CHECK(unit, threads_of(made) <= threads_of(plain));
+    }
+}
+
+// A sum over rows: tb the rows, tk their points.
+static void test_shared_block(struct unit *unit, const struct ir_kernel *kernel) {
+    const struct config_data many = {.rows = 200000, .longest = 16, .mean = 8},
+                             long_rows = {.rows = 200000, .longest = 3000, .mean = 2000};
+    const struct config *shared = config_default_for(unit->arena, kernel, &many);
+    const struct config *alone = config_default_for(unit->arena, kernel, &long_rows);
+    CHECK(unit, config_axis_named(shared, "tb")->block > 4);
+    CHECK(unit, config_axis_named(shared, "tk")->block <= 16);
+    CHECK_NUMBER(unit, config_axis_named(alone, "tb")->block, 1);
 }
 
 // ---------------------------------------------------------------------------------------------- knobs
@@ -389,6 +460,16 @@ int main(int count, char **arguments) {
         each(&unit, &subjects, "most draws lower", test_most_lower);
         each(&unit, &subjects, "configs survive JSON", test_json);
         each(&unit, &subjects, "the default for some data", test_data);
+        each(&unit, &subjects, "the default for short rows", test_short_rows);
+        unit_begin(&unit);
+        test_shared_block(&unit, subjects.items[0].kernel);
+        test_shared_block(&unit, subjects.items[0].fixed);
+        unit_end(&unit, "short rows share a block");
+        for (int i = 0; i < subjects.count; i++) {
+            unit_begin(&unit);
+            test_fit(&unit, &subjects.items[i]);
+            unit_end(&unit, "configs for other extents");
+        }
         unit_begin(&unit);
         test_knobs(&unit, &subjects);
         unit_end(&unit, "every value of every knob matters");
