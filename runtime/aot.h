@@ -22,19 +22,20 @@ struct aot_data {
     const double *slowdown;  // [shape * config_count + config]: time over that of the shape's best; INFINITY: none
     const double *features;  // [shape * feature_count + feature]
     const bool *held_out;    // by shape: not learnt from; NULL: none is
+    const bool *told;        // by feature: infinite for callers who don't tell the longest row; NULL: none is
     // Shapes around the measured ones, that nobody measured: 0: none.
     int around_count;
     const double *around;  // [point * feature_count + feature]
     const int *around_of;  // by point: the measured shape
+    // What configs cost by reckoning, logarithms of times, of shapes and of points around: [… * config_count + config].
+    // NULL: not reckoned.
+    const double *cost, *around_cost;
 };
 
 // How bad choices are: the worst slowdown, and the sum of the logarithms of all.
 struct aot_cost {
     double worst, sum;
     int count;
-    // While a tree grows: what slowdowns are above the threshold, the sum of logarithms; the same sum as above, of
-    // points between shapes.
-    double excess, nearby;
 };
 double aot_geomean(const struct aot_cost *cost);
 // Of one config for each shape; `learnt`: those that aren't held out, else those that are.
@@ -49,7 +50,8 @@ struct aot_points {
     int feature_count, config_count;
     double *features;  // [point * feature_count + feature]
     double *logs;      // [point * config_count + config]: of slowdowns
-    double weight;     // of each that is no shape
+    int *of;           // by shape among them: its place in the data
+    double *weights;   // by point, of its slowdowns: of a shape 1
 };
 bool aot_points_make(const struct aot_data *data, const bool *used, struct aot_points *points);  // false: no memory
 void aot_points_free(struct aot_points *points);
@@ -98,17 +100,20 @@ struct status aot_shapes_bind(struct arena *arena, const tilec_program *program,
 // ---------------------------------------------------------------------------------------- the run folder
 // (aot_folder.c)
 
-// What a search found for a shape.
+enum { FOUND_MOST = 3 };
+
+// What a search found for a shape: the best config, and others that are nearly as good.
 struct aot_found {
     bool known;          // it was searched for
     const char *device;  // on this
-    const char *config;  // in one line; NULL: none was ok
+    int count;           // how many were ok that are kept
+    const char *configs[FOUND_MOST];  // each in one line, the best first
 };
 const char *aot_file(struct arena *arena, const char *folder, const char *phase, int shape, const char *ending);
 struct status aot_make_folders(struct arena *arena, const char *folder);
 struct aot_found aot_found_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape);
 struct status aot_found_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                             const char *device, const char *config);
+                             const struct aot_found *found);
 
 // The configs that are measured: each once; what only held-out shapes gave isn't to be chosen.
 struct aot_list {
@@ -117,12 +122,13 @@ struct aot_list {
     bool *choosable;
     const char *hash;
 };
-void aot_list_add(struct arena *arena, struct aot_list *list, const char *text, bool choosable);
-struct status aot_list_save(struct arena *arena, const char *folder, struct aot_list *list);  // sets its hash
-// Times of the list's configs on a shape, INFINITY where one isn't right, and the device that they are of; false: not
-// measured, or for another list.
-bool aot_times_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
-                    const struct aot_list *list, double *milliseconds, const char **device);
+// Where it is in the list; -1 where there is no room.
+int aot_list_add(struct arena *arena, struct aot_list *list, const char *text, bool choosable);
+struct status aot_list_save(struct arena *arena, const char *path, struct aot_list *list);  // sets its hash
+// Times of the list's configs on a shape, INFINITY where one isn't right, NAN where it wasn't measured; and the device
+// that they are of, NULL where none was.
+const char *aot_times_read(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
+                           const struct aot_list *list, double *milliseconds);
 struct status aot_times_save(struct arena *arena, const char *folder, int index, const struct aot_shape *shape,
                              const char *device, const struct aot_list *list, const double *milliseconds);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/aot_job.h"
+#include "runtime/aot_around.h"
 #include "runtime/tune_job.h"
 
 // ---------------------------------------------------------------------------------------- features
@@ -25,19 +25,15 @@ static void add_feature(struct aot_job *job, struct heuristic *heuristic, const 
         heuristic->features[heuristic->feature_count++] = feature;
 }
 
-// How many elements matrices have: what is read and written, and how much there is to do at once.
+// What is read and written, and how much there is to do at once, goes by how many elements there are: open extents times
+// those that are compiled in.
 static void add_sizes(struct aot_job *job, struct heuristic *heuristic) {
     const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
-    for (int i = 0; i < kernel->param_count; i++) {
-        const struct ir_param *param = &kernel->params[i];
-        if (param->rank != 2)
-            continue;
-        struct linear rows = linear_of(param->extents[0]), columns = linear_of(param->extents[1]);
-        if (rows.ok && columns.ok && rows.dim >= 0 && columns.dim >= 0)
-            add_feature(job, heuristic,
-                        arena_printf(job->arena, "%s * %s", kernel->dims[rows.dim].name,
-                                     kernel->dims[columns.dim].name));
-    }
+    for (int i = 0; i < kernel->dim_count; i++)
+        for (int j = 0; j < kernel->dim_count; j++)
+            if (!kernel->dims[i].is_static && kernel->dims[j].is_static)
+                add_feature(job, heuristic,
+                            arena_printf(job->arena, "%s * %s", kernel->dims[i].name, kernel->dims[j].name));
 }
 
 // Dimensions, the mean length of the rows of each array of offsets and how skewed they are, sizes of tensors and of
@@ -160,6 +156,13 @@ static void add_around(struct aot_job *job, const struct heuristic *heuristic, s
     data->around_of = of;
 }
 
+static const bool *told_features(struct arena *arena, const struct heuristic *heuristic) {
+    bool *told = ARENA_ARRAY(arena, bool, heuristic->feature_count + 1), any = false;
+    for (int f = 0; f < heuristic->feature_count; f++)
+        any |= told[f] = heuristic->features[f].kind == FEATURE_LONGEST || heuristic->features[f].kind == FEATURE_SKEW;
+    return any ? told : NULL;
+}
+
 // Slowdowns of what may be chosen; the others are as if they couldn't be had.
 static struct aot_data make_data(struct aot_job *job, const struct heuristic *heuristic) {
     int shapes = job->shapes.count, configs = job->list.count, features = heuristic->feature_count;
@@ -177,8 +180,24 @@ static struct aot_data make_data(struct aot_job *job, const struct heuristic *he
         for (int f = 0; f < features; f++)
             values[i * features + f] = heuristic_feature_value(shape->kernel, &heuristic->features[f], &asked);
     }
-    struct aot_data data = {shapes, configs, features, slowdown, values, held_out, 0, NULL, NULL};
-    add_around(job, heuristic, &data);
+    struct aot_data data = {.shape_count = shapes,
+                            .config_count = configs,
+                            .feature_count = features,
+                            .slowdown = slowdown,
+                            .features = values,
+                            .held_out = held_out,
+                            .told = told_features(job->arena, heuristic)};
+    struct aot_around around;
+    aot_around_make(job, heuristic, values, &around);
+    if (!around.reckoned || around.count == 0) {
+        add_around(job, heuristic, &data);
+        return data;
+    }
+    data.around_count = around.count;
+    data.around = around.features;
+    data.around_of = around.of;
+    data.around_cost = around.costs;
+    data.cost = around.shape_costs;
     return data;
 }
 

@@ -65,8 +65,10 @@ static void print_shape(struct aot_job *job, int index, int choice, int number, 
 }
 
 static void print_cost(struct aot_job *job, const char *what, const struct evaluation *evaluation, bool learnt) {
-    const struct aot_data data = {evaluation->kept,    job->list.count, 0, evaluation->slowdown, NULL,
-                                  evaluation->held_out, 0, NULL, NULL};
+    const struct aot_data data = {.shape_count = evaluation->kept,
+                                  .config_count = job->list.count,
+                                  .slowdown = evaluation->slowdown,
+                                  .held_out = evaluation->held_out};
     const struct aot_cost cost = aot_cost_of(&data, evaluation->choices, learnt);
     if (cost.count == 0)
         return;

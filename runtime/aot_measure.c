@@ -8,6 +8,8 @@
 #include "runtime/aot_job.h"
 #include "runtime/tune_job.h"
 
+static const double nearly = 1.1;  // slower than the best by no more
+
 enum { RETIMED = 16 };  // whose times are compared with each other are taken in turns
 
 static void note(const struct aot_job *job, const char *phase, int index, const char *what) {
@@ -67,12 +69,33 @@ static struct status compile_one(struct aot_job *job, const char *phase, int ind
     return result == TILEC_OK || result == TILEC_NO_CONFIG ? STATUS_OK : ended(job, result);
 }
 
+// The best, and of the rows those that are as good but for a little: which of the many that are good for a shape will
+// do for others isn't known before all are measured. A best that was known already comes without rows.
+static struct status take_found(struct aot_job *job, const struct aot_shape *shape, const tilec_tune *tune,
+                                struct aot_found *found) {
+    int rows[FOUND_MOST], count = tune ? tune_rows_best(&tune->rows, FOUND_MOST, rows) : 0;
+    tilec_text text = tune ? tilec_tune_config(tune, 0) : (tilec_text){0};
+    struct config *config = NULL;
+    struct status status = STATUS_OK;
+    if (text.length)
+        status = config_parse(job->arena, shape->kernel, text.data, text.length, &config);
+    tilec_text_free(&text);
+    if (!status.ok || !config)
+        return status;
+    found->configs[found->count++] = tune_config_text(job->arena, shape->kernel, config);
+    for (int i = 0; i < count && found->count < FOUND_MOST; i++) {
+        const struct tune_row *row = &tune->rows.items[rows[i]];
+        bool good = !row->result.bound && row->result.median <= nearly * tune->rows.items[rows[0]].result.median;
+        if (good && strcmp(row->text, found->configs[0]) != 0)
+            found->configs[found->count++] = arena_copy(job->arena, row->text, strlen(row->text));
+    }
+    return STATUS_OK;
+}
+
 static struct status collect_one(struct aot_job *job, int index) {
     const struct aot_shape *shape = aot_shape_at(job, index);
     struct tilec_tune_options options = tune_options(job, "collect", index, shape->hash);
     tilec_tune *tune = NULL;
-    struct config *config = NULL;
-    const char *line = NULL;
     if (options.compile_only)
         return compile_one(job, "collect", index, &options);
     struct aot_found found = aot_found_read(job->arena, job->options->folder, index, shape);
@@ -82,15 +105,10 @@ static struct status collect_one(struct aot_job *job, int index) {
     tilec_result result = tilec_tune_kernel(job->program, &options, job->report, &tune);
     if (result != TILEC_OK && result != TILEC_NO_CONFIG)
         return tilec_tune_free(tune), ended(job, result);
-    tilec_text text = tune ? tilec_tune_config(tune, 0) : (tilec_text){0};
-    struct status status = STATUS_OK;
-    if (text.length)
-        status = config_parse(job->arena, shape->kernel, text.data, text.length, &config);
-    if (status.ok && config)
-        line = tune_config_text(job->arena, shape->kernel, config);
-    tilec_text_free(&text);
+    found = (struct aot_found){.known = true, .device = job->device};
+    struct status status = take_found(job, shape, tune, &found);
     tilec_tune_free(tune);
-    return status.ok ? aot_found_save(job->arena, job->options->folder, index, shape, job->device, line) : status;
+    return status.ok ? aot_found_save(job->arena, job->options->folder, index, shape, &found) : status;
 }
 
 struct status aot_collect(struct aot_job *job) {
@@ -126,7 +144,7 @@ static void list_defaults(struct aot_job *job) {
 
 // Defaults are always among them.
 struct status aot_make_list(struct aot_job *job) {
-    int limit = 2 * job->shapes.count + 1;
+    int limit = (1 + FOUND_MOST) * job->shapes.count + 1;
     const struct ir_kernel *kernel = aot_shape_at(job, 0)->kernel;
     job->list = (struct aot_list){.limit = limit,
                                   .texts = ARENA_ARRAY(job->arena, const char *, limit),
@@ -140,11 +158,11 @@ struct status aot_make_list(struct aot_job *job) {
         struct status status = same_device(job, "collect", i, found.device);
         if (!status.ok)
             return status;
-        if (found.config)
-            list_text(job, kernel, found.config, !aot_shape_at(job, i)->held_out);
+        for (int k = 0; k < found.count; k++)
+            list_text(job, kernel, found.configs[k], !aot_shape_at(job, i)->held_out);
     }
     job->milliseconds = ARENA_ARRAY(job->arena, double, job->shapes.count * job->list.count + 1);
-    return aot_list_save(job->arena, job->options->folder, &job->list);
+    return aot_list_save(job->arena, arena_printf(job->arena, "%s/configs.json", job->options->folder), &job->list);
 }
 
 // ---------------------------------------------------------------------------------------- what was measured
@@ -160,28 +178,76 @@ static const char *both_hashes(const struct aot_job *job, int index) {
     return arena_copy(job->arena, key.hex, strlen(key.hex));
 }
 
+// What only held-out shapes gave is nobody's choice elsewhere, and is measured on these alone.
+static bool is_wanted(const struct aot_job *job, int index, int config) {
+    return job->list.choosable[config] || aot_shape_at(job, index)->held_out;
+}
+
+static int count_missing(const struct aot_job *job, int index) {
+    int missing = 0;
+    for (int i = 0; i < job->list.count; i++)
+        missing += is_wanted(job, index, i) && isnan(aot_times_of(job, index)[i]);
+    return missing;
+}
+
+// What a shape still lacks, as it is for its extents: fitted configs, some of which may be the same. place[i] is where
+// config i of the list is among them; -1: it isn't.
+static struct status save_missing(struct aot_job *job, int index, const char *path, int *place) {
+    const struct ir_kernel *kernel = aot_shape_at(job, index)->kernel;
+    struct aot_list fitted = {.limit = job->list.count,
+                              .texts = ARENA_ARRAY(job->arena, const char *, job->list.count),
+                              .choosable = ARENA_ARRAY(job->arena, bool, job->list.count)};
+    for (int i = 0; i < job->list.count; i++) {
+        const char *text = job->list.texts[i];
+        struct config *config = NULL;
+        place[i] = -1;
+        if (!is_wanted(job, index, i) || !isnan(aot_times_of(job, index)[i]))
+            continue;
+        struct status status = config_parse(job->arena, kernel, text, strlen(text), &config);
+        if (!status.ok)
+            return status;
+        text = tune_config_text(job->arena, kernel, config_fit(job->arena, kernel, config));
+        place[i] = aot_list_add(job->arena, &fitted, text, true);
+    }
+    return aot_list_save(job->arena, path, &fitted);
+}
+
+static void take_times(struct aot_job *job, int index, const tilec_tune *tune, const int *place) {
+    for (int i = 0; i < job->list.count; i++) {
+        if (place[i] < 0)
+            continue;
+        struct tilec_tune_row row = tilec_tune_row(tune, place[i]);
+        bool good = row.status && strcmp(row.status, "ok") == 0;
+        aot_times_of(job, index)[i] = good ? row.milliseconds : INFINITY;
+    }
+}
+
 static struct status measure_one(struct aot_job *job, int index) {
     struct tilec_tune_options options = tune_options(job, "measure", index, both_hashes(job, index));
+    const char *folder = job->options->folder;
+    const struct aot_shape *shape = aot_shape_at(job, index);
     tilec_tune *tune = NULL;
-    double *times = aot_times_of(job, index);
-    options.configs = arena_printf(job->arena, "%s/configs.json", job->options->folder);
+    int *place = ARENA_ARRAY(job->arena, int, job->list.count);
+    options.configs = aot_file(job->arena, folder, "measure", index, "list");
     options.retimed = RETIMED;
-    const char *device = NULL;
+    const char *device = aot_times_read(job->arena, folder, index, shape, &job->list, aot_times_of(job, index));
+    struct status status = device ? same_device(job, "measure", index, device) : STATUS_OK;
+    int missing = count_missing(job, index);
+    if (status.ok && missing == 0)
+        return note(job, "measure", index, "known"), STATUS_OK;
+    if (status.ok)
+        status = save_missing(job, index, options.configs, place);
+    if (!status.ok)
+        return status;
     if (options.compile_only)
         return compile_one(job, "measure", index, &options);
-    if (aot_times_read(job->arena, job->options->folder, index, aot_shape_at(job, index), &job->list, times, &device))
-        return note(job, "measure", index, "known"), same_device(job, "measure", index, device);
-    note(job, "measure", index, arena_printf(job->arena, "%d configs", job->list.count));
+    note(job, "measure", index, arena_printf(job->arena, "%d configs", missing));
     tilec_result result = tilec_tune_kernel(job->program, &options, job->report, &tune);
     if ((result != TILEC_OK && result != TILEC_NO_CONFIG) || !tune)
         return tilec_tune_free(tune), ended(job, result);
-    for (int i = 0; i < job->list.count; i++) {
-        struct tilec_tune_row row = tilec_tune_row(tune, i);
-        times[i] = row.status && strcmp(row.status, "ok") == 0 ? row.milliseconds : INFINITY;
-    }
+    take_times(job, index, tune, place);
     tilec_tune_free(tune);
-    return aot_times_save(job->arena, job->options->folder, index, aot_shape_at(job, index), job->device, &job->list,
-                          times);
+    return aot_times_save(job->arena, folder, index, shape, job->device, &job->list, aot_times_of(job, index));
 }
 
 struct status aot_measure(struct aot_job *job) {
@@ -195,12 +261,15 @@ struct status aot_measure(struct aot_job *job) {
 struct status aot_read_times(struct aot_job *job) {
     struct status status = STATUS_OK;
     for (int i = 0; i < job->shapes.count && status.ok; i++) {
-        const char *device = NULL;
-        if (!aot_times_read(job->arena, job->options->folder, i, aot_shape_at(job, i), &job->list, aot_times_of(job, i),
-                            &device))
+        double *times = aot_times_of(job, i);
+        const char *device =
+            aot_times_read(job->arena, job->options->folder, i, aot_shape_at(job, i), &job->list, times);
+        if (!device || count_missing(job, i) > 0)
             return status_failed(job->arena, "usage.phase",
-                                 "%s wasn't measured yet, or with other configs: the phase measure comes first",
+                                 "%s wasn't measured yet, or not with all configs: the phase measure comes first",
                                  aot_shape_at(job, i)->name);
+        for (int j = 0; j < job->list.count; j++)
+            times[j] = isnan(times[j]) ? INFINITY : times[j];
         status = same_device(job, "measure", i, device);
     }
     return status;

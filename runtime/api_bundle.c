@@ -21,8 +21,9 @@ static struct status read_heuristic(struct bundle *bundle, const char *path, str
     if (!source) return status_failed(bundle->arena, "usage.file", "can't read the heuristic %s: %s", path, reason);
     struct status status = heuristic_parse(bundle->arena, bundle->kernel, source->text, source->length, heuristic);
     if (status.ok) status = heuristic_check_program(bundle->arena, *heuristic, bundle->kernel);
-    if (!status.ok) status = status_failed(bundle->arena, "config.heuristic", "%s: %s", path, status.reason);
-    return status;
+    if (!status.ok) return status_failed(bundle->arena, "config.heuristic", "%s: %s", path, status.reason);
+    heuristic_fit(bundle->arena, bundle->kernel, *heuristic);
+    return STATUS_OK;
 }
 
 // What isn't spelled like an architecture is refused when the bundle is built.

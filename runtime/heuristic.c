@@ -143,3 +143,8 @@ struct status heuristic_check_program(struct arena *arena, const struct heuristi
     return status_failed(arena, "heuristic.program", "it was built for the element types %s, not for %s", *known ? known : "of no program",
                          *types ? types : "none");
 }
+
+void heuristic_fit(struct arena *arena, const struct ir_kernel *kernel, struct heuristic *heuristic)
+{
+    for (int i = 0; i < heuristic->config_count; i++) heuristic->configs[i] = config_fit(arena, kernel, heuristic->configs[i]);
+}

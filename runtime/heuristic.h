@@ -70,6 +70,8 @@ double heuristic_feature_value(const struct ir_kernel *kernel, const struct heur
 int heuristic_choose(const struct ir_kernel *kernel, const struct heuristic *heuristic, const struct heuristic_shape *shape);
 // The answers on the way, as a person reads them: "nnz / B < 96.5, M >= 24".
 void heuristic_explain(struct text *out, const struct ir_kernel *kernel, const struct heuristic *heuristic, const struct heuristic_shape *shape);
+// Its configs, made for the static extents that they were measured under, become the like for the kernel's own.
+void heuristic_fit(struct arena *arena, const struct ir_kernel *kernel, struct heuristic *heuristic);
 // Whether the heuristic was built for this program under these types: heuristic.program says which it was built for.
 struct status heuristic_check_program(struct arena *arena, const struct heuristic *heuristic, const struct ir_kernel *kernel);
 

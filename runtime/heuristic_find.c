@@ -95,6 +95,7 @@ static struct status read_file(const struct finding *finding, const char *path, 
     if (!source) return status_failed(finding->arena, "heuristic.file", "it can't be read: %s", reason);
     struct status status = heuristic_parse(finding->arena, finding->kernel, source->text, source->length, heuristic);
     if (status.ok) status = heuristic_check_program(finding->arena, *heuristic, finding->kernel);
+    if (status.ok) heuristic_fit(finding->arena, finding->kernel, *heuristic);
     if (status.ok && older) status = lowers_here(finding, *heuristic);
     return status;
 }

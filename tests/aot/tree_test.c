@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/aot.h"
+#include "runtime/aot_grow.h"
 #include "tests/unit.h"
 
 enum { SHAPES = 24, CONFIGS = 4, FEATURES = 2 };
@@ -17,7 +17,8 @@ struct made {
 
 static void make(struct made *made, int shapes, int configs) {
     *made = (struct made){0};
-    made->data = (struct aot_data){shapes, configs, FEATURES, made->slowdown, made->features, made->held_out};
+    made->data = (struct aot_data){.shape_count = shapes, .config_count = configs, .feature_count = FEATURES,
+                                    .slowdown = made->slowdown, .features = made->features, .held_out = made->held_out};
     for (int i = 0; i < shapes; i++)
         made->features[i * FEATURES + 1] = (i * 7) % 5;  // says nothing
 }
@@ -101,7 +102,8 @@ static void fewest_configs(struct unit *unit) {
     }
     CHECK_NUMBER(unit, aot_choose_configs(&made.data, GOAL_MAX, 1.1, 10, chosen), 1);
     CHECK_NUMBER(unit, chosen[0], 3);
-    CHECK_NUMBER(unit, aot_choose_configs(&made.data, GOAL_MAX, 1.01, 10, chosen), 4);
+    CHECK_NUMBER(unit, aot_choose_configs(&made.data, GOAL_MAX, 1.01, 10, chosen), 3);  // without what was best alone
+    CHECK(unit, chosen[0] != 3 && chosen[1] != 3 && chosen[2] != 3);
     CHECK_NUMBER(unit, aot_choose_configs(&made.data, GOAL_MAX, 1.01, 2, chosen), 2);
     CHECK_NUMBER(unit, aot_choose_configs(&made.data, GOAL_GEOMEAN, 1.08, 10, chosen), 1);
 }
@@ -151,7 +153,8 @@ static void at_most_fifteen(struct unit *unit) {
     enum { MANY = 60, FEW = 3 };
     static double slowdown[MANY * FEW], features[MANY];
     static const int chosen[] = {0, 1, 2};
-    const struct aot_data data = {MANY, FEW, 1, slowdown, features, NULL};
+    const struct aot_data data = {
+        .shape_count = MANY, .config_count = FEW, .feature_count = 1, .slowdown = slowdown, .features = features};
     struct aot_tree tree;
     for (int i = 0; i < MANY; i++) {
         features[i] = i;
@@ -204,8 +207,80 @@ static void points(struct unit *unit) {
     CHECK_NUMBER(unit, made_points.count, 4);
     CHECK(unit, made_points.logs[0] == 0 && fabs(exp(made_points.logs[1]) - 8) < 1e-9);
     CHECK(unit, exp(made_points.logs[2]) < 1.01 && exp(made_points.logs[3]) > 7.9);
-    CHECK(unit, made_points.weight == 1);
+    CHECK(unit, made_points.weights[0] == 1 && made_points.weights[2] == 0.5);  // two points, half as much as two shapes
     aot_points_free(&made_points);
+}
+
+// What is reckoned says how a config does far from all shapes: here the one that was the worse one where it was measured.
+static void reckoned(struct unit *unit) {
+    static const int of[] = {0};
+    static const double around[] = {1000, 1}, around_cost[] = {8, 5};
+    static const bool used[] = {true};
+    static double cost[2] = {1, 3};
+    struct made made;
+    struct aot_points made_points;
+    make(&made, 1, 2);
+    made.features[0] = 10;
+    made.features[1] = 1;
+    made.slowdown[0] = 1;
+    made.slowdown[1] = exp(1);  // two more were reckoned
+    made.data.cost = cost;
+    made.data.around_count = 1;
+    made.data.around = around;
+    made.data.around_of = of;
+    made.data.around_cost = around_cost;
+    CHECK(unit, aot_points_make(&made.data, used, &made_points));
+    CHECK_NUMBER(unit, made_points.count, 2);
+    CHECK(unit, fabs(made_points.logs[2] - 4) < 1e-9 && made_points.logs[3] == 0);
+    aot_points_free(&made_points);
+}
+
+// Either feature tells the shapes apart, but not everybody tells the first one: then the second one is asked.
+static void untold(struct unit *unit) {
+    static const int chosen[] = {0, 1};
+    static const bool told[] = {true, false};
+    static const double unknown[] = {INFINITY, 2};
+    struct made made;
+    struct aot_tree tree;
+    make(&made, 12, 2);
+    for (int i = 0; i < 12; i++) {
+        made.features[i * FEATURES] = made.features[i * FEATURES + 1] = i + 1;
+        made.slowdown[2 * i + (i < 6)] = 3;
+        made.slowdown[2 * i + (i >= 6)] = 1;
+    }
+    aot_grow(&made.data, GOAL_MAX, 1.1, chosen, 2, &tree);
+    CHECK_NUMBER(unit, tree.nodes[0].feature, 0);
+    made.data.told = told;
+    aot_grow(&made.data, GOAL_MAX, 1.1, chosen, 2, &tree);
+    CHECK_NUMBER(unit, tree.nodes[0].feature, 1);
+    CHECK_NUMBER(unit, aot_tree_choose(&tree, unknown), 0);
+    CHECK_NUMBER(unit, tree.leaf_count, 2);
+}
+
+// A tree whose question is about the feature that says nothing.
+static void asked_anew(struct unit *unit) {
+    static const int chosen[] = {0, 1};
+    static const struct split wrong = {.feature = 1, .below = 2.5, .then = 0, .otherwise = 1};
+    struct made made;
+    struct aot_tree tree;
+    bool used[SHAPES];
+    struct growing growing = {.goal = GOAL_MAX, .threshold = 1.1, .chosen = chosen, .chosen_count = 2, .tree = &tree};
+    make(&made, 12, 2);
+    for (int i = 0; i < 12; i++) {
+        used[i] = true;
+        made.features[i * FEATURES] = i < 6 ? 10 + i : 1000 + i;
+        made.slowdown[2 * i + (i < 6)] = 3;
+        made.slowdown[2 * i + (i >= 6)] = 1;
+    }
+    CHECK(unit, growing_begin(&growing, &made.data, used));
+    growing_plant(&growing, &wrong);
+    double before = growing_loss(&growing), after = growing_polish(&growing);
+    CHECK(unit, before > 1 && after == 0 && after == growing_loss(&growing));
+    CHECK_NUMBER(unit, tree.leaf_count, 2);
+    CHECK_NUMBER(unit, tree.nodes[0].feature, 0);
+    for (int i = 0; i < 12; i++)
+        CHECK_NUMBER(unit, choose(&made, &tree, i), i >= 6);
+    growing_end(&growing);
 }
 
 int main(void) {
@@ -219,6 +294,9 @@ int main(void) {
         {"at most fifteen answers", at_most_fifteen},
         {"shapes around", shapes_around},
         {"points are like what they are near", points},
+        {"points are as they are reckoned", reckoned},
+        {"what isn't told", untold},
+        {"questions are asked anew", asked_anew},
     };
     return unit_run(tests, (int)(sizeof tests / sizeof *tests));
 }
