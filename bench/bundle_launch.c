@@ -14,7 +14,7 @@
 
 #include "jagged_sum.h"
 
-enum { ROWS = 1000, COLUMNS = 64, BATCH = 200, BATCHES = 200 };
+enum { ROWS = 1000, COLUMNS = 64, BATCH = 200, BATCHES = 200, WORKSPACE = 64 << 20 };  // more than any config wants
 
 static const char bare_kernel[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -120,8 +120,8 @@ int main(void)
     uint64_t device_x = allocate(sizeof *x * count, x), device_offsets = allocate(sizeof offsets, offsets), out = allocate(sizeof *x * ROWS * COLUMNS, NULL);
     jagged_sum_args args = {.x = (const float *)(uintptr_t)device_x, .offsets = (const int64_t *)(uintptr_t)device_offsets,
                             .out = (float *)(uintptr_t)out, .nnz = offsets[ROWS], .M = COLUMNS, .B = ROWS};
-    args.workspace_bytes = jagged_sum_workspace_size(&args);
-    if (args.workspace_bytes > 0) args.workspace = (void *)(uintptr_t)allocate((size_t)args.workspace_bytes, NULL);
+    args.workspace_bytes = WORKSPACE;
+    args.workspace = (void *)(uintptr_t)allocate(WORKSPACE, NULL);
     int status = jagged_sum_launch(&args, stream);
     if (status) return fprintf(stderr, "%s (%d)\n", jagged_sum_message(status), status), 5;
     CALL(cuStreamSynchronize, (void *), stream);
@@ -133,12 +133,16 @@ int main(void)
     void *arguments[] = {&addresses[0], &addresses[1], &addresses[2], &columns};
     CALL(cuModuleLoadData, (void **, const void *), &module, bare_kernel);
     CALL(cuModuleGetFunction, (void **, void *, const char *), (void **)&timed.bare, module, "bare");
-    args.B = 1;  // little for the device to do
     timed = (struct timed){.launch = function("cuLaunchKernel"), .bare = timed.bare, .arguments = arguments, .args = &args, .stream = stream};
     call_time(&timed, 0);
-    for (int turn = 0; turn < 3; turn++) {
-        double bare = call_time(&timed, 0), bundled = call_time(&timed, 1);
-        printf("bare %.3f us, bundle %.3f us, +%.3f us a call\n", bare, bundled, bundled - bare);
+    // A config may have several launches, and costs as many bare ones then: so there are several numbers of rows.
+    static const int rows[] = {2, 20, 200, ROWS};
+    for (int i = 0; i < 4; i++) {
+        args.B = rows[i], args.nnz = offsets[rows[i]], args.longest = 0;
+        for (int turn = 0; turn < 2; turn++) {
+            double bare = call_time(&timed, 0), bundled = call_time(&timed, 1);
+            printf("%d rows, config %d: bare %.3f us, bundle %.3f us, +%.3f us a call\n", rows[i], jagged_sum_choose(&args), bare, bundled, bundled - bare);
+        }
     }
     return !good;
 }

@@ -103,16 +103,34 @@ def test_choice(tap, program, folder):
     tap.check(code == 0 and said.count("\n") == len(lines) and not wrong, f"it chooses as the heuristic file says, {len(seen)} configs in turn", wrong)
 
 
+def told(shape):
+    """What the program says of a shape, but for what it draws: the rows' total is about this."""
+    rows, columns, shortest, longest = shape
+    return {"rows": rows, "columns": columns, "total": rows * (shortest + longest) // 2, "longest": longest}
+
+
+def shapes_for_all(tree, seed, draws=40000, each=3):
+    """For every config that some drawn shape gets, a few of those. Rows are as long as each other within a
+    factor, so what a file has for skewed ones isn't reached."""
+    found = {}
+    for shape in shapes(seed, draws):
+        if shape[0] and shape[1] and shape[3]:
+            found.setdefault(choice(tree, told(shape)), []).append(shape)
+    size = lambda shape: shape[0] * shape[1] * shape[3]
+    return {config: sorted(of, key=size)[len(of) // 2 :][:each] for config, of in found.items()}
+
+
 def test_launch(tap, program, folder):
-    lines = [" ".join(map(str, shape)) for shape in shapes(2, 120)]
+    tree = json.loads(HEURISTIC.read_text())["choose"] if HEURISTIC.exists() else {"config": 0}
+    wanted = shapes_for_all(tree, 3)
+    lines = [" ".join(map(str, shape)) for shape in [*shapes(2, 100), *(shape for of in wanted.values() for shape in of)]]
     _, said, code = call(folder, program, text="\n".join(lines))
     wrong = [line for line in said.splitlines() if not line.endswith(": right")]
     configs = {line.split(": config ")[1].split(":")[0] for line in said.splitlines() if ": config " in line}
     print(f"# {len(lines)} shapes, configs {', '.join(sorted(configs, key=int))}")
     tap.check(code == 0 and said.count(": right") == len(lines) and not wrong, "every launch gives the sums of the host", wrong[:20])
-    if HEURISTIC.exists():
-        all_configs = {str(i) for i in range(len(json.loads(HEURISTIC.read_text())["configs"]))}
-        tap.check(configs == all_configs, "the shapes reach every config", [f"not reached: {sorted(all_configs - configs)}"])
+    missed = sorted({str(config) for config in wanted} - configs, key=int)
+    tap.check(not missed, "the shapes reach every config that rows of about one length get", [f"not reached: {missed}"])
 
 
 def main():
