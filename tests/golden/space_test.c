@@ -221,12 +221,12 @@ static void test_data(struct unit *unit, const struct ir_kernel *kernel) {
     const struct config *shared = config_default_for(unit->arena, kernel, &on_gpu);
     CHECK(unit, config_check(unit->arena, kernel, shared).ok);
     CHECK(unit, shared->cluster == 1 || emit_below_head(unit, unit->arena, kernel, shared) != NULL);
-    // Of many short rows a block has several, and none of its tiles is many times as long.
+    // Of many short rows a block has several, and a tile is hardly longer than the longest of them.
     const struct config_data many = {.rows = 200000, .longest = 60, .mean = 30, .sm = 90};
     const struct config *packed = config_default_for(unit->arena, kernel, &many);
     CHECK(unit, config_check(unit->arena, kernel, packed).ok && emit_below_head(unit, unit->arena, kernel, packed));
     if (!strcmp(kernel->name, "jagged_softmax"))
-        CHECK(unit, config_axis_named(packed, "tk")->block <= 32 && config_axis_named(packed, "tb")->block >= 4);
+        CHECK(unit, config_axis_named(packed, "tk")->block <= 64 && config_axis_named(packed, "tb")->block >= 2);
     // Large rows that are read again stay in shared memory.
     for (int d = 0; d < kernel->dim_count; d++)
         if (!strcmp(kernel->name, "jagged_layer_norm") && kernel->dims[d].is_static && kernel->dims[d].value >= 64)
