@@ -15,7 +15,7 @@ struct pass {
 // A pass named opt_* may be skipped; the others have to run.
 static const struct pass passes[] = {
     {"opt_simplify", opt_simplify, "fold constants, share equal computations, drop what nothing uses"},
-    {"opt_moments", opt_moments, "sum, and sum squares around a number made of that, in one loop"},
+    {"opt_moments", opt_moments, "sum, and sum squares around the mean, in one loop"},
     {"lower_strategy", lower_strategy, "split rows into pieces of equal work, if the config says so"},
     {"opt_simplify", opt_simplify, "again"},
     {"lower_layout", lower_layout, "deal the bits of every axis out to vectors, lanes, warps and registers"},

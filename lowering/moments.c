@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// opt_moments: a loop that sums, and a later one over the same points that sums squares of what lies between them and a
-// number, become one: the points are read once.
+// opt_moments: a loop that sums, and a later one over the same points that sums squares of what lies between them and
+// their mean, become one: the points are read once.
 //
 //     total   = for t carry (a = 0) { a + sum[t](f) }
-//     squares = for t carry (a = 0) { a + sum[t]((f - u) * (f - u)) }        u: anything the loop doesn't change
+//     squares = for t carry (a = 0) { a + sum[t]((f - u) * (f - u)) }        u: total / how many points (mean.c)
 //  => total, n, s = for t carry (0, 0, 0) { joined with: sum[t](f), sum[t](1), the tile's squares around its own mean }
-//     squares = s + n * (total / n - u)^2
+//     squares = s, infinite or NaN where total is
 //
-// u is as a rule the mean, made of `total`, so that the program can't do it in one loop itself. Both loops may hold
-// others (of rows, of columns) as long as those run over the same points, too.
+// Around any other number this would lose digits: n * (total / n - u)^2 is as wrong as the total is, however small the
+// squares are. Both loops may hold others (of rows, of columns) as long as those run over the same points, too.
+#include <math.h>
+
 #include "lowering/moments.h"
 
 enum { MAX_DEPTH = 4 };
@@ -36,11 +38,14 @@ static struct ir_value *near(struct ir_value *quotient) {
     return quotient;
 }
 
-// factor * (x - y)^2, and 0 where the factor is: one of the two means is of nothing.
+// factor * (x - y)^2, and 0 where the factor is: one of the two means is of nothing. Between two infinite ones (of finite
+// values: their sums are too large) lies nothing, where a difference would be NaN. The factor, which is 1/2 or more, comes
+// first: nothing overflows that doesn't in the sum of all squares.
 static struct ir_value *spread(struct ir_builder *b, struct ir_value *factor, struct ir_value *x, struct ir_value *y) {
     struct ir_value *zero = ir_number(b, factor->type, 0), *between = ir_binary(b, OP_SUB, x, y);
-    struct ir_value *squares = ir_binary(b, OP_MUL, ir_binary(b, OP_MUL, between, between), factor);
-    return ir_select(b, ir_binary(b, OP_GT, factor, zero), squares, zero);
+    struct ir_value *squares = ir_binary(b, OP_MUL, ir_binary(b, OP_MUL, between, factor), between);
+    struct ir_value *apart = ir_binary(b, OP_LAND, ir_binary(b, OP_GT, factor, zero), ir_binary(b, OP_NE, x, y));
+    return ir_select(b, apart, squares, zero);
 }
 
 void join_moments(struct ir_builder *b, struct ir_value *const *a, struct ir_value *const *c,
@@ -162,19 +167,20 @@ static bool is_from_outside(const struct ir_value *value, const struct ir_op *lo
     return !is_inside(value->def, loop->regions[0]);
 }
 
-// Of `squares`, which sums (f - u)^2: u. NULL if it doesn't.
-static struct ir_value *centre_of(const struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares) {
+// Whether `squares` sums (f - u)^2, where u is the mean of what `sums` sums.
+static bool is_around_mean(const struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares) {
     const struct ir_op *square = def_of(squares->reduce->operands[0]), *outer = squares->loops[0];
     if (!square || square->code != OP_MUL || square->operands[0] != square->operands[1])
-        return NULL;
+        return false;
     const struct ir_op *between = def_of(square->operands[0]);
     for (int i = 0; between && between->code == OP_SUB && i < 2; i++) {
-        struct ir_value *centre = between->operands[i];
+        const struct ir_value *centre = between->operands[i];
         if (is_from_outside(centre, outer) && !(centre->axes & ~outer->results[0]->axes) &&
-            same_value(kernel, sums, squares, sums->reduce->operands[0], between->operands[1 - i]))
-            return centre;
+            same_value(kernel, sums, squares, sums->reduce->operands[0], between->operands[1 - i]) &&
+            is_mean(kernel, centre, sums->loops[0], sums->reduce))
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 // ---------------------------------------------------------------------------------------------- one loop of two
@@ -233,8 +239,15 @@ static void write_step(struct ir_kernel *kernel, const struct nest *nest) {
     ir_remove(nest->step);
 }
 
-static void fuse(struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares,
-                 struct ir_value *centre) {
+// 0, but infinite or NaN where the total is, and with it the mean: so are the squares around that, whose own means, of
+// parts, may be finite.
+static struct ir_value *excess(struct ir_builder *b, struct ir_value *total) {
+    struct ir_value *size = ir_unary(b, OP_ABS, total);
+    struct ir_value *finite = ir_binary(b, OP_LT, size, ir_number(b, total->type, INFINITY));
+    return ir_select(b, finite, ir_number(b, total->type, 0), size);
+}
+
+static void fuse(struct ir_kernel *kernel, const struct nest *sums, const struct nest *squares) {
     struct ir_op *outer = sums->loops[0], *second = squares->loops[0];
     struct ir_builder before = builder_before(kernel, outer);
     struct ir_value *starts[MOMENTS] = {outer->operands[2], outer->operands[2], outer->operands[2]};
@@ -247,9 +260,7 @@ static void fuse(struct ir_kernel *kernel, const struct nest *sums, const struct
     write_step(kernel, sums);
     before = builder_before(kernel, second);
     struct ir_value *const *all = outer->results;
-    struct ir_value *mean = mean_of(&before, all[MOMENT_SUM], all[MOMENT_COUNT]);
-    struct ir_value *rest = spread(&before, all[MOMENT_COUNT], mean, centre);
-    struct ir_value *result = ir_binary(&before, OP_ADD, all[MOMENT_SQUARES], rest);
+    struct ir_value *result = ir_binary(&before, OP_ADD, all[MOMENT_SQUARES], excess(&before, all[MOMENT_SUM]));
     result->name = second->results[0]->name;
     ir_replace_uses(kernel, second->results[0], result);
     ir_remove(second);
@@ -268,10 +279,9 @@ static bool fuse_one(struct pass_context *context, struct ir_region *region) {
             if (!match_nest(uses, later, &squares) || !starts_at_zero(later) || region_has_effects(later->regions[0]) ||
                 later->results[0]->axes != op->results[0]->axes || !same_points(context->kernel, &sums, &squares))
                 continue;
-            struct ir_value *centre = centre_of(context->kernel, &sums, &squares);
-            if (!centre)
+            if (!is_around_mean(context->kernel, &sums, &squares))
                 continue;
-            fuse(context->kernel, &sums, &squares, centre);
+            fuse(context->kernel, &sums, &squares);
             return true;
         }
     }

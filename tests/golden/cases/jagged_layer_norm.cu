@@ -211,69 +211,71 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
         const float v_5 = tile_quotient_rough(v_3, tile_maxf(v_4, 1.0f));
         const float v_6 = points + v_4;
         const float v_7 = tile_quotient_rough(points * v_4, tile_maxf(v_6, 1.0f));
-        const float v_8 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_5;
-        const float v_9 = v_7 > 0.0f ? v_8 * v_8 * v_7 : 0.0f;
-        const float v_10 = total + v_3;
-        float v_12 = 0.0f;
+        const float v_8 = tile_quotient_rough(total, tile_maxf(points, 1.0f));
+        const float v_9 = v_8 - v_5;
+        const float v_10 = v_7 > 0.0f && v_8 != v_5 ? v_9 * v_7 * v_9 : 0.0f;
+        const float v_11 = total + v_3;
+        float v_13 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                const float v_11 = v_2[tk_i][tm_i] - v_5;
-                v_12 += v_11 * v_11;
+                const float v_12 = v_2[tk_i][tm_i] - v_5;
+                v_13 += v_12 * v_12;
             }
         }
-        const float v_13 = squares + v_12 + v_9;
-        total = v_10;
+        const float v_14 = squares + v_13 + v_10;
+        total = v_11;
         points = v_6;
-        squares = v_13;
+        squares = v_14;
     }
     if (tk_full < length_i32) {
         const int tk0_2 = tk_full;
         const int tk_2 = tk0_2 + tk_t;
-        float v_14[4][8];
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk0_2 + tk_i * 64 >= length_i32) break;
-            tile_load_keep_if_f16x8(v_14[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t, tk_2 + tk_i * 64 < length_i32);
-        }
         float v_15[4][8];
-        float v_16 = 0.0f;
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_2 + tk_i * 64 >= length_i32) break;
+            tile_load_keep_if_f16x8(v_15[tk_i], x + (start_i32 + (tk_2 + tk_i * 64)) * 128 + tm_t, tk_2 + tk_i * 64 < length_i32);
+        }
+        float v_16[4][8];
         float v_17 = 0.0f;
+        float v_18 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_15[tk_i][tm_i] = v_14[tk_i][tm_i];
-                v_16 += v_15[tk_i][tm_i];
-                if (tm_i == 0) v_17 += tk_2 + tk_i * 64 < length_i32 ? 8.0f : 0.0f;
+                v_16[tk_i][tm_i] = v_15[tk_i][tm_i];
+                v_17 += v_16[tk_i][tm_i];
+                if (tm_i == 0) v_18 += tk_2 + tk_i * 64 < length_i32 ? 8.0f : 0.0f;
             }
         }
-        const float v_18 = tile_quotient_rough(v_16, tile_maxf(v_17, 1.0f));
-        const float v_19 = points + v_17;
-        const float v_20 = tile_quotient_rough(points * v_17, tile_maxf(v_19, 1.0f));
-        const float v_21 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_18;
-        const float v_22 = v_20 > 0.0f ? v_21 * v_21 * v_20 : 0.0f;
-        const float v_23 = total + v_16;
-        float v_25 = 0.0f;
+        const float v_19 = tile_quotient_rough(v_17, tile_maxf(v_18, 1.0f));
+        const float v_20 = points + v_18;
+        const float v_21 = tile_quotient_rough(points * v_18, tile_maxf(v_20, 1.0f));
+        const float v_22 = tile_quotient_rough(total, tile_maxf(points, 1.0f));
+        const float v_23 = v_22 - v_19;
+        const float v_24 = v_21 > 0.0f && v_22 != v_19 ? v_23 * v_21 * v_23 : 0.0f;
+        const float v_25 = total + v_17;
+        float v_27 = 0.0f;
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
             if (tk0_2 + tk_i * 64 >= length_i32) break;
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                const float v_24 = v_15[tk_i][tm_i] - v_18;
-                v_25 += tk_2 + tk_i * 64 < length_i32 ? v_24 * v_24 : 0.0f;
+                const float v_26 = v_16[tk_i][tm_i] - v_19;
+                v_27 += tk_2 + tk_i * 64 < length_i32 ? v_26 * v_26 : 0.0f;
             }
         }
-        const float v_26 = squares + v_25 + v_22;
-        total = v_23;
-        points = v_19;
-        squares = v_26;
+        const float v_28 = squares + v_27 + v_24;
+        total = v_25;
+        points = v_20;
+        squares = v_28;
     }
     float points_2 = points;
     float total_2 = total;
-    const float v_27 = total / tile_maxf(points, 1.0f);
+    const float v_29 = total / tile_maxf(points, 1.0f);
     const bool inside = points > 0.0f;
     points_2 = tile_sum_lanes_f32(points_2, 2, 16);
     points_2 = tile_sum_lanes_f32(points_2, 16, 1);
@@ -286,12 +288,12 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     // 26: let mean = total / count;
     // 28: var squares: accum(T)[tb] = 0;
     // 29: for tk in jagged_tile(length) {
-    const float v_28 = total_2 / tile_maxf(points_2, 1.0f);
-    const float v_29 = v_27 - v_28;
-    float squares_2 = squares + (inside ? v_29 * v_29 * points : 0.0f);
+    const float v_30 = total_2 / tile_maxf(points_2, 1.0f);
+    const float v_31 = v_29 - v_30;
+    float squares_2 = squares + (inside && v_29 != v_30 ? v_31 * points * v_31 : 0.0f);
     const float mean = total_2 / count;
-    const float v_30 = v_28 - mean;
-    const float v_31 = points_2 > 0.0f ? v_30 * v_30 * points_2 : 0.0f;
+    const float v_32 = fabsf(total_2);
+    const float v_33 = v_32 < __int_as_float(0x7f800000) ? 0.0f : v_32;
     squares_2 = tile_sum_lanes_f32(squares_2, 2, 16);
     squares_2 = tile_sum_lanes_f32(squares_2, 16, 1);
     tile_sum_many_f32(&squares_2, 1, tile_shared, 32, 1, 1, 1);
@@ -299,45 +301,45 @@ extern "C" __global__ void __launch_bounds__(1024) jagged_layer_norm(const unsig
     // 31: let centred = x[start + tk, tm] - mean;
     // 32: squares += sum[tk, tm](centred * centred);
     // 35: let scale = rsqrt(squares / count + eps);
-    const float scale = tile_rsqrtf((squares_2 + v_31) / count + eps);
+    const float scale = tile_rsqrtf((squares_2 + v_33) / count + eps);
     // 37: for tk in jagged_tile(length) {
     for (int tk0_3 = 0; tk0_3 < tk_full; tk0_3 += 256) {
         const int tk_3 = tk0_3 + tk_t;
         // 38: for tm in tile(M) {
         // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
-        float v_32[4][8];
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            tile_load_once_f16x8(v_32[tk_i], x + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t);
-        }
-        #pragma unroll
-        for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            float v_33[8];
-            #pragma unroll
-            for (int tm_i = 0; tm_i < 8; ++tm_i) {
-                v_33[tm_i] = tile_f16_round((v_32[tk_i][tm_i] - mean) * scale);
-            }
-            tile_store_once_f16x8(out + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t, v_33);
-        }
-    }
-    if (tk_full < length_i32) {
-        const int tk0_4 = tk_full;
-        const int tk_4 = tk0_4 + tk_t;
         float v_34[4][8];
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk0_4 + tk_i * 64 >= length_i32) break;
-            tile_load_once_if_f16x8(v_34[tk_i], x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, tk_4 + tk_i * 64 < length_i32);
+            tile_load_once_f16x8(v_34[tk_i], x + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t);
         }
         #pragma unroll
         for (int tk_i = 0; tk_i < 4; ++tk_i) {
-            if (tk0_4 + tk_i * 64 >= length_i32) break;
             float v_35[8];
             #pragma unroll
             for (int tm_i = 0; tm_i < 8; ++tm_i) {
                 v_35[tm_i] = tile_f16_round((v_34[tk_i][tm_i] - mean) * scale);
             }
-            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_f16x8(out + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, v_35);
+            tile_store_once_f16x8(out + (start_i32 + (tk_3 + tk_i * 64)) * 128 + tm_t, v_35);
+        }
+    }
+    if (tk_full < length_i32) {
+        const int tk0_4 = tk_full;
+        const int tk_4 = tk0_4 + tk_t;
+        float v_36[4][8];
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
+            tile_load_once_if_f16x8(v_36[tk_i], x + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, tk_4 + tk_i * 64 < length_i32);
+        }
+        #pragma unroll
+        for (int tk_i = 0; tk_i < 4; ++tk_i) {
+            if (tk0_4 + tk_i * 64 >= length_i32) break;
+            float v_37[8];
+            #pragma unroll
+            for (int tm_i = 0; tm_i < 8; ++tm_i) {
+                v_37[tm_i] = tile_f16_round((v_36[tk_i][tm_i] - mean) * scale);
+            }
+            if (tk_4 + tk_i * 64 < length_i32) tile_store_once_f16x8(out + (start_i32 + (tk_4 + tk_i * 64)) * 128 + tm_t, v_37);
         }
     }
 }

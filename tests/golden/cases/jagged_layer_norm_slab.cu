@@ -225,22 +225,23 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                 const float v_4 = tile_quotient_rough(v_2, tile_maxf(v_3, 1.0f));
                 const float v_5 = points + v_3;
                 const float v_6 = tile_quotient_rough(points * v_3, tile_maxf(v_5, 1.0f));
-                const float v_7 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_4;
-                const float v_8 = v_6 > 0.0f ? v_7 * v_7 * v_6 : 0.0f;
-                const float v_9 = total + v_2;
-                float v_11 = 0.0f;
+                const float v_7 = tile_quotient_rough(total, tile_maxf(points, 1.0f));
+                const float v_8 = v_7 - v_4;
+                const float v_9 = v_6 > 0.0f && v_7 != v_4 ? v_8 * v_6 * v_8 : 0.0f;
+                const float v_10 = total + v_2;
+                float v_12 = 0.0f;
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
-                        const float v_10 = v[tk_i][tm_i] - v_4;
-                        v_11 += v_10 * v_10;
+                        const float v_11 = v[tk_i][tm_i] - v_4;
+                        v_12 += v_11 * v_11;
                     }
                 }
-                const float v_12 = squares + v_11 + v_8;
-                total = v_9;
+                const float v_13 = squares + v_12 + v_9;
+                total = v_10;
                 points = v_5;
-                squares = v_12;
+                squares = v_13;
                 __syncwarp();
                 if (lane == 0 && !fits) tile_phase_arrive(tiles + 64 + place * 8);
                 place = place == 5 ? 0 : place + 1;
@@ -251,44 +252,45 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                 const int tk_2 = tk0_2 + tk_t;
                 tile_phase_await(tiles + 16 + place * 8, turn);
                 const float *const x_tile_2 = (const float *)(tile_stage + 1024 + place * 4096);
-                float v_13[2][4];
+                float v_14[2][4];
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     if (tk0_2 + tk_i * 32 >= length_i32) break;
-                    if (tk_2 + tk_i * 32 < length_i32) tile_load_f32x4(v_13[tk_i], x_tile_2 + ((tk_s + tk_i * 8) * 64 + tm_t));
-                    else tile_clear_f32x4(v_13[tk_i]);
+                    if (tk_2 + tk_i * 32 < length_i32) tile_load_f32x4(v_14[tk_i], x_tile_2 + ((tk_s + tk_i * 8) * 64 + tm_t));
+                    else tile_clear_f32x4(v_14[tk_i]);
                 }
-                float v_14 = 0.0f;
                 float v_15 = 0.0f;
+                float v_16 = 0.0f;
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     if (tk0_2 + tk_i * 32 >= length_i32) break;
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
-                        v_14 += v_13[tk_i][tm_i];
-                        if (tm_i == 0) v_15 += tk_2 + tk_i * 32 < length_i32 ? 4.0f : 0.0f;
+                        v_15 += v_14[tk_i][tm_i];
+                        if (tm_i == 0) v_16 += tk_2 + tk_i * 32 < length_i32 ? 4.0f : 0.0f;
                     }
                 }
-                const float v_16 = tile_quotient_rough(v_14, tile_maxf(v_15, 1.0f));
-                const float v_17 = points + v_15;
-                const float v_18 = tile_quotient_rough(points * v_15, tile_maxf(v_17, 1.0f));
-                const float v_19 = tile_quotient_rough(total, tile_maxf(points, 1.0f)) - v_16;
-                const float v_20 = v_18 > 0.0f ? v_19 * v_19 * v_18 : 0.0f;
-                const float v_21 = total + v_14;
-                float v_23 = 0.0f;
+                const float v_17 = tile_quotient_rough(v_15, tile_maxf(v_16, 1.0f));
+                const float v_18 = points + v_16;
+                const float v_19 = tile_quotient_rough(points * v_16, tile_maxf(v_18, 1.0f));
+                const float v_20 = tile_quotient_rough(total, tile_maxf(points, 1.0f));
+                const float v_21 = v_20 - v_17;
+                const float v_22 = v_19 > 0.0f && v_20 != v_17 ? v_21 * v_19 * v_21 : 0.0f;
+                const float v_23 = total + v_15;
+                float v_25 = 0.0f;
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     if (tk0_2 + tk_i * 32 >= length_i32) break;
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
-                        const float v_22 = v_13[tk_i][tm_i] - v_16;
-                        v_23 += tk_2 + tk_i * 32 < length_i32 ? v_22 * v_22 : 0.0f;
+                        const float v_24 = v_14[tk_i][tm_i] - v_17;
+                        v_25 += tk_2 + tk_i * 32 < length_i32 ? v_24 * v_24 : 0.0f;
                     }
                 }
-                const float v_24 = squares + v_23 + v_20;
-                total = v_21;
-                points = v_17;
-                squares = v_24;
+                const float v_26 = squares + v_25 + v_22;
+                total = v_23;
+                points = v_18;
+                squares = v_26;
                 __syncwarp();
                 if (lane == 0 && !fits) tile_phase_arrive(tiles + 64 + place * 8);
                 place = place == 5 ? 0 : place + 1;
@@ -296,7 +298,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
             }
             float points_2 = points;
             float total_2 = total;
-            const float v_25 = total / tile_maxf(points, 1.0f);
+            const float v_27 = total / tile_maxf(points, 1.0f);
             const bool inside = points > 0.0f;
             points_2 = tile_sum_lanes_f32(points_2, 2, 16);
             points_2 = tile_sum_lanes_f32(points_2, 16, 1);
@@ -310,12 +312,12 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
             // 26: let mean = total / count;
             // 28: var squares: accum(T)[tb] = 0;
             // 29: for tk in jagged_tile(length) {
-            const float v_26 = total_2 / tile_maxf(points_2, 1.0f);
-            const float v_27 = v_25 - v_26;
-            float squares_2 = squares + (inside ? v_27 * v_27 * points : 0.0f);
+            const float v_28 = total_2 / tile_maxf(points_2, 1.0f);
+            const float v_29 = v_27 - v_28;
+            float squares_2 = squares + (inside && v_27 != v_28 ? v_29 * points * v_29 : 0.0f);
             const float mean = total_2 / count;
-            const float v_28 = v_26 - mean;
-            const float v_29 = points_2 > 0.0f ? v_28 * v_28 * points_2 : 0.0f;
+            const float v_30 = fabsf(total_2);
+            const float v_31 = v_30 < __int_as_float(0x7f800000) ? 0.0f : v_30;
             squares_2 = tile_sum_lanes_f32(squares_2, 2, 16);
             squares_2 = tile_sum_lanes_f32(squares_2, 16, 1);
             ++tile_turn;
@@ -324,7 +326,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
             // 31: let centred = x[start + tk, tm] - mean;
             // 32: squares += sum[tk, tm](centred * centred);
             // 35: let scale = rsqrt(squares / count + eps);
-            const float scale = tile_rsqrtf((squares_2 + v_29) / count + eps);
+            const float scale = tile_rsqrtf((squares_2 + v_31) / count + eps);
             // 37: for tk in jagged_tile(length) {
             place = fits ? first_place : place;
             turn = fits ? first_turn : turn;
@@ -334,19 +336,19 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                 const float *const x_tile_3 = (const float *)(tile_stage + 1024 + place * 4096);
                 // 38: for tm in tile(M) {
                 // 39: out[start + tk, tm] = (x[start + tk, tm] - mean) * scale;
-                float v_30[2][4];
+                float v_32[2][4];
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
-                    tile_load_f32x4(v_30[tk_i], x_tile_3 + ((tk_s + tk_i * 8) * 64 + tm_t));
+                    tile_load_f32x4(v_32[tk_i], x_tile_3 + ((tk_s + tk_i * 8) * 64 + tm_t));
                 }
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
-                    float v_31[4];
+                    float v_33[4];
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
-                        v_31[tm_i] = (v_30[tk_i][tm_i] - mean) * scale;
+                        v_33[tm_i] = (v_32[tk_i][tm_i] - mean) * scale;
                     }
-                    tile_store_once_f32x4(out + (start_i32 + (tk_3 + tk_i * 32)) * 64 + tm_t, v_31);
+                    tile_store_once_f32x4(out + (start_i32 + (tk_3 + tk_i * 32)) * 64 + tm_t, v_33);
                 }
                 __syncwarp();
                 if (lane == 0) tile_phase_arrive(tiles + 64 + place * 8);
@@ -358,22 +360,22 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(160, 1) j
                 const int tk_4 = tk0_4 + tk_t;
                 tile_phase_await(tiles + 16 + place * 8, turn);
                 const float *const x_tile_4 = (const float *)(tile_stage + 1024 + place * 4096);
-                float v_32[2][4];
+                float v_34[2][4];
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     if (tk0_4 + tk_i * 32 >= length_i32) break;
-                    if (tk_4 + tk_i * 32 < length_i32) tile_load_f32x4(v_32[tk_i], x_tile_4 + ((tk_s + tk_i * 8) * 64 + tm_t));
-                    else tile_clear_f32x4(v_32[tk_i]);
+                    if (tk_4 + tk_i * 32 < length_i32) tile_load_f32x4(v_34[tk_i], x_tile_4 + ((tk_s + tk_i * 8) * 64 + tm_t));
+                    else tile_clear_f32x4(v_34[tk_i]);
                 }
                 #pragma unroll
                 for (int tk_i = 0; tk_i < 2; ++tk_i) {
                     if (tk0_4 + tk_i * 32 >= length_i32) break;
-                    float v_33[4];
+                    float v_35[4];
                     #pragma unroll
                     for (int tm_i = 0; tm_i < 4; ++tm_i) {
-                        v_33[tm_i] = (v_32[tk_i][tm_i] - mean) * scale;
+                        v_35[tm_i] = (v_34[tk_i][tm_i] - mean) * scale;
                     }
-                    if (tk_4 + tk_i * 32 < length_i32) tile_store_once_f32x4(out + (start_i32 + (tk_4 + tk_i * 32)) * 64 + tm_t, v_33);
+                    if (tk_4 + tk_i * 32 < length_i32) tile_store_once_f32x4(out + (start_i32 + (tk_4 + tk_i * 32)) * 64 + tm_t, v_35);
                 }
                 __syncwarp();
                 if (lane == 0) tile_phase_arrive(tiles + 64 + place * 8);
