@@ -4,6 +4,8 @@
 
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -11,6 +13,7 @@ from tap import Tap
 
 FOLDERS = ["ir", "frontend", "lowering", "codegen", "runtime", "cli", "python", "tests", "examples", "bench"]
 SOURCE = {".c", ".h", ".re", ".y", ".def", ".cc", ".cpp", ".py", ".pyi", ".tile", ".build"}
+BUILT = {".o", ".so", ".a", ".cubin", ".ptx", ".pyc"}
 LONGEST_FILE = 1000
 LONGEST_LINE = 160       # the aim is 120; the op table and declarations may pass it
 LONGEST_FUNCTION = 120
@@ -28,6 +31,15 @@ def sources(root, suffixes=SOURCE):
 def test_data(path):
     """Files under tests/ that are input or expected output, not source: wrong on purpose, or compared byte for byte."""
     return path.parts[0] == "tests" and (path.suffix == ".tile" or "cases" in path.parts)
+
+
+def tracked(root):
+    """The files that git has; where there is no git, those at the top."""
+    names = [f.name for f in root.iterdir()]
+    if shutil.which("git"):
+        done = subprocess.run(["git", "-C", str(root), "ls-files"], capture_output=True, text=True, check=False)
+        names = done.stdout.split("\n") if done.returncode == 0 else names
+    return [root / name for name in names]
 
 
 def functions(text):
@@ -53,6 +65,7 @@ def main(root):
               f"no line has over {LONGEST_LINE} characters")
     tap.empty((words for n, words in lengths if n > LONGEST_FUNCTION), f"no function has over {LONGEST_FUNCTION} lines")
     long = sorted((entry for entry in lengths if entry[0] > NINE_IN_TEN), reverse=True)
+    tap.empty((f"{f.relative_to(root)}" for f in tracked(root) if f.suffix in BUILT), "nothing that is built lies in the tree")
     tap.check(len(long) * 10 <= len(lengths), f"nine functions in ten have at most {NINE_IN_TEN} lines", (w for _, w in long))
     tap.end()
 
