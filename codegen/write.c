@@ -231,13 +231,30 @@ static const char *const taken[] = {
     "pow",
     "div",
     "log1p",
+    "math_errhandling",
+    "fpclassify",
+    "isfinite",
+    "isnormal",
+    "isunordered",
+    "isgreater",
+    "isgreaterequal",
+    "isless",
+    "islessequal",
+    "islessgreater",
 };
+
+// Capitals, as macros of headers are written (EOF, M_PI, FP_NAN), but for dimensions of one letter or two.
+static bool may_be_macro(const char *name) {
+    size_t length = strlen(name);
+    return (length > 2 && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length) ||
+           !strncmp(name, "L_", 2) || !strncmp(name, "P_", 2);
+}
 
 static bool is_taken(const char *name) {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (!strcmp(name, taken[i]))
             return true;
-    return !strncmp(name, "tile_", 5) || !strncmp(name, "__", 2) ||
+    return may_be_macro(name) || !strncmp(name, "tile_", 5) || !strncmp(name, "__", 2) ||
            (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
 }
 
