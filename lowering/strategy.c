@@ -446,7 +446,8 @@ bool strategy_applies(struct arena *arena, const struct ir_kernel *kernel, const
                             .stage = wish->stage, .lag = wish->lag};
     struct pass_context context = {.arena = arena, .config = &config, .status = STATUS_OK};
     context.kernel = ir_kernel_clone(arena, kernel);
-    bool applies = lower_strategy(&context);
+    // As lower() has it by then: what nothing uses doesn't say where a row's elements lie.
+    bool applies = opt_simplify(&context) && opt_moments(&context) && lower_strategy(&context);
     if (why)
         *why = context.status;
     return applies;

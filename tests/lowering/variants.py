@@ -72,6 +72,8 @@ def main(tilec):
             if mine != other:
                 wrong.append(f"{strategy}: launches, loads, waits {mine}, not {other}")
         tap.empty(wrong, f"{variant} is split as {example} is")
+    applying = [line.split()[0] for line in strategies(tilec, file, "lengths") if line.endswith(" applies")]
+    tap.check(applying == ["rows"], "a load that nothing uses lets no strategy apply")
     tap.empty(known_names(ROOT), "the compiler knows no example by its name")
     tap.end()
 
