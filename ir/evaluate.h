@@ -168,7 +168,7 @@ void round_cells(enum ir_type type, struct cell *cells, int64_t count);      // 
 // What follows is called only where the evaluation asks for errors.
 double unit_roundoff(enum ir_type type);
 void error_elementwise(const struct ir_op *op, int64_t count, struct cell *r, const struct cell *const *operands);
-void error_rounding(enum ir_type type, struct cell *cells, int64_t count);  // of numbers that were rounded to `type`
+void error_rounding(enum ir_type type, struct cell *cells, int64_t count);  // of numbers about to be rounded to `type`
 double error_of_product(double unit, struct cell a, struct cell b, double r);
 double error_of_extreme(struct cell a, struct cell b, double r);
 
@@ -176,13 +176,24 @@ double error_of_extreme(struct cell a, struct cell b, double r);
 void error_integers(const struct ir_op *op, int64_t count, struct cell *r, const struct cell *const *operands);
 void error_select(bool floating, struct cell *r, struct cell condition, struct cell yes, struct cell no);
 void error_truncated(enum ir_type type, struct cell *r, struct cell value);  // of `r`, made from the floating `value`
-double error_combined(enum ir_reduction reduction, struct cell a, struct cell b);
+// Of integers that were made floating, or wrapped, to `type`: `value` is what they were, r->error how far off.
+void error_of_conversion(enum ir_type type, struct cell *r, int64_t value);
+double error_combined(enum ir_reduction reduction, struct cell a, struct cell b, struct cell r);
+
+// Of sums of floating numbers (evaluate_error_sum.c).
+enum { SUM_LANES = 4 };
 struct sum_so_far {
-    double error, squares, greatest;  // of what was added; the largest partial sum
+    double error, squares, magnitude;   // of what was added: errors, squares and sizes, summed up
+    double base, greatest;              // what it goes on from; the largest partial sum
+    double serial_drift, lanes_drift;   // what the roundings of `serial` and `lanes` took away
     int64_t count;
+    float serial, lanes[SUM_LANES];     // the same sum in f32, and in lanes that take turns
+    int lowest;                         // the lowest bit set in any number, counted from 1; 0: none
 };
-struct sum_so_far *sums_new(struct evaluator *evaluator, int64_t count);  // in the present frame
+// Of `op`, at each point of `axes`; in the present frame.
+struct sum_so_far *sums_new(struct evaluator *evaluator, const struct ir_op *op, axes_t axes);
 void sum_take(struct sum_so_far *sum, double value, double error, double total);
-double sum_error(const struct sum_so_far *sum, double unit);
+bool sum_is_plain(const struct ir_value *summed);  // false: no claim that it is without rounding
+double sum_error(const struct sum_so_far *sum, double unit, bool plain);
 
 #endif

@@ -119,10 +119,10 @@ void evaluate_dot(struct evaluator *evaluator, const struct ir_op *op) {
     };
     evaluator->mask = around;
     if (floating && evaluator->evaluation->errors)
-        dot.errors = sums_new(evaluator, count);
+        dot.errors = sums_new(evaluator, op, result->axes);
     dot_rows(&dot, floating);
     for (int64_t i = 0; i < count && floating; i++)
-        sums[i].error = dot.errors ? sum_error(&dot.errors[i], dot.unit) : 0;
+        sums[i].error = dot.errors ? sum_error(&dot.errors[i], dot.unit, false) : 0;
     evaluator->cells[result->id] = sums;
     count_steps(evaluator, op, count_of(evaluator, all));
 }

@@ -79,9 +79,9 @@ static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop, bool
     if (ir_type_is_float(to) && ir_type_is_float(from)) {
         for (int64_t i = 0; i < loop.count; i++)
             loop.r[i] = loop.a[i];
-        round_cells(to, loop.r, loop.count);
         if (errors && unit_roundoff(to) > unit_roundoff(from))
             error_rounding(to, loop.r, loop.count);
+        round_cells(to, loop.r, loop.count);
         return;
     }
     for (int64_t i = 0; i < loop.count; i++) {
@@ -97,9 +97,9 @@ static void loop_cast(enum ir_type to, enum ir_type from, struct loop loop, bool
             loop.r[i] = (struct cell){.integer = out.integer, .error = loop.a[i].error};
         if (errors && ir_type_is_float(from))
             error_truncated(to, &loop.r[i], loop.a[i]);
+        else if (errors)
+            error_of_conversion(to, &loop.r[i], in.integer);
     }
-    if (errors && ir_type_is_float(to))
-        error_rounding(to, loop.r, loop.count);
 }
 
 static void run_loop(const struct ir_op *op, struct loop loop, bool errors) {
@@ -153,11 +153,11 @@ void evaluate_update(struct evaluator *evaluator, const struct ir_op *op) {
     struct cell *cells = cells_new(evaluator, count);
     for (int64_t i = 0; i < count; i++)
         cells[i] = !active || active[i].integer ? value[i] : old[i];
-    round_cells(result->type, cells, count);  // what was there is rounded already
     for (int64_t i = 0; i < count && evaluator->evaluation->errors && ir_type_is_float(result->type); i++) {
         if (!active || active[i].integer)
             error_rounding(result->type, &cells[i], 1);
     }
+    round_cells(result->type, cells, count);  // what was there is rounded already
     evaluator->cells[result->id] = cells;
     count_steps(evaluator, op, count);
 }

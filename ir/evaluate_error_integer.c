@@ -24,10 +24,30 @@ static double error_of_bits(struct cell a, struct cell b) {
     return 4 * fmax(magnitude(a) + a.error, magnitude(b) + b.error) + 1;  // no bit above the highest of both
 }
 
+// A count outside [0, 63] shifts everything out.
 static double error_of_shift(enum ir_opcode code, struct cell a, struct cell b) {
+    bool outside = b.integer < 0 || b.integer > 63;
     if (b.error > 0)
         return ANYTHING;
-    return code == OP_SHL ? ldexp(a.error, (int)(b.integer & 63)) : ldexp(a.error, -(int)(b.integer & 63)) + 1;
+    if (code == OP_SHL)
+        return outside ? 0 : ldexp(a.error, (int)b.integer);
+    return ldexp(a.error, outside ? -63 : -(int)b.integer) + 1;
+}
+
+static double least_of(enum ir_type type) {
+    return type == TYPE_I8 ? -0x1p7 : type == TYPE_U8 ? 0 : type == TYPE_I32 ? -0x1p31 : -0x1p63;
+}
+
+static double count_of_type(enum ir_type type) {
+    return type == TYPE_I8 || type == TYPE_U8 ? 0x1p8 : type == TYPE_I32 ? 0x1p32 : 0x1p64;
+}
+
+// Integers wrap: one that lies as near to an end of its type's range as it may be off may be any.
+static double error_with_wrap(enum ir_type type, struct cell r, double error) {
+    double least = least_of(type), count = count_of_type(type), value = (double)r.integer;
+    if (!(error > 0) || type == TYPE_BOOL)
+        return error > 0 ? 1 : 0;
+    return value - error < least || value + error >= least + count ? count : error;
 }
 
 static double error_of_integer(enum ir_opcode code, struct cell a, struct cell b, struct cell c, struct cell r) {
@@ -61,6 +81,10 @@ static double error_of_integer(enum ir_opcode code, struct cell a, struct cell b
     }
 }
 
+static double error_in_i64(enum ir_opcode code, struct cell a, struct cell b, struct cell c, struct cell r) {
+    return error_with_wrap(TYPE_I64, r, error_of_integer(code, a, b, c, r));
+}
+
 // One that certainly decides leaves no doubt.
 static double error_of_condition(enum ir_opcode code, struct cell a, struct cell b) {
     bool decides = code == OP_LOR || code == OP_OR, by_one = code == OP_LAND || code == OP_AND || decides;
@@ -71,8 +95,8 @@ static double error_of_condition(enum ir_opcode code, struct cell a, struct cell
 
 static double error_of_comparison(bool floating, struct cell a, struct cell b) {
     double errors = a.error + b.error;
-    if (!(errors > 0))
-        return 0;
+    if (!(errors > 0) || isinf(errors))
+        return errors > 0;
     return floating ? fabs(a.number - b.number) <= 4 * errors : fabs((double)a.integer - (double)b.integer) <= errors;
 }
 
@@ -87,15 +111,21 @@ void error_integers(const struct ir_op *op, int64_t count, struct cell *r, const
         if (ir_ops[op->code].rule == RULE_COMPARE)
             r[i].error = error_of_comparison(floating, a, b);
         else if (op->code != OP_ISNAN)
-            r[i].error = condition ? error_of_condition(op->code, a, b) : error_of_integer(op->code, a, b, c, r[i]);
+            r[i].error = condition ? error_of_condition(op->code, a, b) : error_in_i64(op->code, a, b, c, r[i]);
+        else
+            r[i].error = isinf(a.error);
     }
 }
 
 void error_select(bool floating, struct cell *r, struct cell condition, struct cell yes, struct cell no) {
     if (!(condition.error > 0))
         return;
+    bool alike = floating ? yes.number == no.number || (isnan(yes.number) && isnan(no.number))
+                          : yes.integer == no.integer;
     double between = floating ? fabs(yes.number - no.number) : fabs((double)yes.integer - (double)no.integer);
-    r->error = between > 0 ? between + fmax(yes.error, no.error) : r->error;
+    if (!alike && !floating)
+        between = fmax(between, 1);  // large ones may be the same number in f64
+    r->error = fmax(yes.error, no.error) + (alike ? 0 : isfinite(between) ? between : INFINITY);
 }
 
 void error_truncated(enum ir_type type, struct cell *r, struct cell value) {
@@ -103,6 +133,10 @@ void error_truncated(enum ir_type type, struct cell *r, struct cell value) {
     r->error = 0;
     if (!(value.error > 0))
         return;
+    if (isinf(value.error)) {
+        r->error = type == TYPE_BOOL ? 1 : ANYTHING;
+        return;
+    }
     double below = (double)element_cast(type, TYPE_F64, low).integer, above = (double)element_cast(type, TYPE_F64, high).integer;
     if (type == TYPE_BOOL)
         r->error = low.number <= 0 && high.number >= 0;
@@ -110,11 +144,22 @@ void error_truncated(enum ir_type type, struct cell *r, struct cell value) {
         r->error = fmax((double)r->integer - below, above - (double)r->integer);
 }
 
-double error_combined(enum ir_reduction reduction, struct cell a, struct cell b) {
+void error_of_conversion(enum ir_type type, struct cell *r, int64_t value) {
+    if (ir_type_is_float(type)) {
+        bool exact = value >= -(1LL << 53) && value <= 1LL << 53 && r->number == (double)value;
+        r->error += exact ? 0 : unit_roundoff(type) * fabs(r->number);
+    } else if (type == TYPE_BOOL) {
+        r->error = fabs((double)value) <= r->error && r->error > 0;
+    } else {
+        r->error = error_with_wrap(type, *r, r->error);
+    }
+}
+
+double error_combined(enum ir_reduction reduction, struct cell a, struct cell b, struct cell r) {
     if (reduction == RED_SUM)
-        return a.error + b.error;
+        return error_in_i64(OP_ADD, a, b, a, r);
     if (reduction == RED_PROD)
-        return error_of_integer(OP_MUL, a, b, a, a);
+        return error_in_i64(OP_MUL, a, b, a, r);
     if (reduction == RED_ANY || reduction == RED_ALL)
         return error_of_condition(reduction == RED_ANY ? OP_LOR : OP_LAND, a, b);
     return fmax(a.error, b.error);

@@ -55,8 +55,14 @@ static void write_error(const struct evaluator *evaluator, int param, int64_t of
     double *const *errors = evaluator->evaluation->errors;
     if (!errors || !errors[param])
         return;
-    if (ir_type_is_float(evaluator->kernel->params[param].type))
-        error_rounding(evaluator->kernel->params[param].type, &value, 1);
+    enum ir_type type = evaluator->kernel->params[param].type;
+    if (ir_type_is_float(type)) {
+        error_rounding(type, &value, 1);
+    } else {
+        int64_t whole = value.integer;
+        value.integer = ir_wrap_to(type, whole);
+        error_of_conversion(type, &value, whole);
+    }
     errors[param][offset] = value.error;
 }
 
@@ -192,7 +198,7 @@ static struct cell combined(enum ir_reduction reduction, enum ir_type type, stru
     else if (ir_type_is_float(type))
         result.error = error_of_extreme(old, value, result.number);
     else
-        result.error = error_combined(reduction, old, value);
+        result.error = error_combined(reduction, old, value, result);
     return result;
 }
 

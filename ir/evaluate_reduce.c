@@ -80,7 +80,7 @@ static struct cell combine(enum ir_reduction reduction, bool floating, struct ce
 static struct cell combine_with_error(enum ir_reduction reduction, double unit, struct cell a, struct cell b, struct sum_so_far *sum) {
     struct cell r = combine(reduction, sum != NULL, a, b);
     if (!sum)
-        r.error = error_combined(reduction, a, b);
+        r.error = error_combined(reduction, a, b, r);
     else if (reduction == RED_SUM)
         sum_take(sum, b.number, b.error, r.number);
     else
@@ -142,7 +142,9 @@ static void reduce_with_errors(struct evaluator *evaluator, const struct ir_op *
                                const struct cell *active, struct cell *out) {
     int64_t count = count_of(evaluator, op->results[0]->axes);
     double unit = unit_roundoff(ir_type_compute(op->results[0]->type));
-    struct sum_so_far *sums = ir_type_is_float(op->results[0]->type) ? sums_new(evaluator, count) : NULL;
+    bool floating = ir_type_is_float(op->results[0]->type);
+    struct sum_so_far *sums = floating ? sums_new(evaluator, op, op->results[0]->axes) : NULL;
+    bool plain = sum_is_plain(op->operands[0]);
     for (int64_t i = 0, point = 0; i < slots->points; i++) {
         for (int64_t j = 0; j < slots->point_box; j++, point++) {
             int64_t slot = slot_at(slots, i, j);
@@ -151,7 +153,7 @@ static void reduce_with_errors(struct evaluator *evaluator, const struct ir_op *
         }
     }
     for (int64_t i = 0; sums && i < count && op->reduction == RED_SUM; i++)
-        out[i].error = sum_error(&sums[i], unit);
+        out[i].error = sum_error(&sums[i], unit, plain);
 }
 
 // Whether `a` comes before `b` in the order that argmax looks for the first of; NaN is the greatest (argmin: the least).
@@ -176,7 +178,7 @@ static void doubt_positions(const struct ir_op *op, const struct slots *slots, c
                 continue;
             double behind = floating ? fabs(value[point].number - best[slot].number) / 4
                                      : fabs((double)value[point].integer - (double)best[slot].integer);
-            if (behind <= errors)
+            if (behind <= errors || isinf(errors))
                 out[slot].error = fmax(out[slot].error, fabs((double)positions[point].integer - (double)out[slot].integer));
         }
     }
@@ -242,7 +244,8 @@ void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op) {
     int64_t line_count = count_of(evaluator, lines), count = count_of(evaluator, axes);
     struct cell *running = cells_new(evaluator, line_count), *out = cells_new(evaluator, count);
     bool errors = evaluator->evaluation->errors != NULL;
-    struct sum_so_far *sums = errors && floating ? sums_new(evaluator, line_count) : NULL;
+    struct sum_so_far *sums = errors && floating ? sums_new(evaluator, op, lines) : NULL;
+    bool plain = sum_is_plain(op->operands[0]);
     double unit = unit_roundoff(ir_type_compute(result->type));
     for (int64_t i = 0; i < line_count; i++)
         running[i] = identity(op->reduction, result->type);
@@ -255,7 +258,7 @@ void evaluate_scan(struct evaluator *evaluator, const struct ir_op *op) {
                                : combine(op->reduction, floating, *line, value[point]);
             out[point] = *line;
             if (sums && op->reduction == RED_SUM)
-                out[point].error = sum_error(&sums[slot], unit);
+                out[point].error = sum_error(&sums[slot], unit, plain);
         }
     }
     evaluator->cells[result->id] = out;

@@ -129,6 +129,7 @@ struct element {
 static struct element compare_floats(const struct measure *measure, double value, double reference, int64_t index)
 {
     struct element element = {0};
+    if (measure->errors && isinf(measure->errors[index])) return (struct element){.tolerance = INFINITY};
     if (isnan(reference) && isnan(value)) return element;
     if (isnan(reference) || isnan(value)) {
         element.why = isnan(value) ? "is NaN where the reference is a number" : "is a number where the reference is NaN";
@@ -158,6 +159,16 @@ static struct element compare_element(const struct measure *measure, const struc
     if (a.integer != b.integer && element.error == 0) element.error = 1;
     if (element.error > element.tolerance) element.why = "differs from the reference";
     return element;
+}
+
+// Whether the bound says nothing of an element's size; an underflow says nothing of the bound.
+static bool is_unjudged(const struct measure *measure, const struct ir_tensor *reference, int64_t index)
+{
+    if (!measure->errors || !(measure->errors[index] > 0)) return false;
+    struct ir_scalar value = tensor_get(reference, index);
+    if (!ir_type_is_float(measure->type)) return measure->errors[index] >= 0x1p8;
+    double allowed = measure->factor * measure->errors[index];
+    return isinf(allowed) || (allowed > fabs(value.number) && allowed > 0x1p-100);
 }
 
 // How bad an element is: above 1, wrong.
@@ -204,6 +215,7 @@ static struct comparison compare_range(const struct ir_tensor *value, const stru
         if (element.why && result.wrong < LOOKS_MOST) look_again(measure, reference, i, options, &element);
         result.compared++;
         result.wrong += element.why != NULL;
+        result.unjudged += !element.why && is_unjudged(measure, reference, i);
         if (badness(&element) <= result.worst) continue;
         result.worst = badness(&element);
         result.where = i;
@@ -235,6 +247,7 @@ static struct comparison joined(struct comparison a, const struct comparison *b)
     struct comparison both = b->worst > a.worst ? *b : a;
     both.compared = a.compared + b->compared;
     both.wrong = a.wrong + b->wrong;
+    both.unjudged = a.unjudged + b->unjudged;
     return both;
 }
 
@@ -277,8 +290,9 @@ void comparison_print(struct text *out, const char *name, const struct ir_tensor
         if (isfinite(comparison->largest_error)) {
             text_add(out, "largest error ");
             print_floating(out, comparison->largest_error);
-            text_add(out, comparison->tolerance > 0 ? ", allowed " : ", none allowed");
-            if (comparison->tolerance > 0) print_floating(out, comparison->tolerance);
+            bool some = comparison->tolerance > FLT_MIN;  // what is flushed to 0 isn't worth a word
+            text_add(out, some ? ", allowed " : ", none allowed");
+            if (some) print_floating(out, comparison->tolerance);
             text_add(out, ", at ");
         }
         tensor_print_place(out, name, view, comparison->where);
@@ -288,5 +302,8 @@ void comparison_print(struct text *out, const char *name, const struct ir_tensor
         text_add(out, ", reference ");
         number_print(out, view->type, comparison->reference, 17);
     }
+    if (comparison->unjudged)
+        text_printf(out, "; of %lld elements rounding may be larger than the value: they are not judged",
+                    (long long)comparison->unjudged);
     text_add(out, "\n");
 }

@@ -248,6 +248,7 @@ void tensor_size_add(struct tensor_size *sum, const struct tensor_size *size);
 struct comparison {
     bool ok;
     int64_t compared, wrong;
+    int64_t unjudged;          // whose bound is larger than their reference: any number of its size would do
     double largest_error;      // absolute
     double tolerance;          // at that place
     int64_t where;             // row-major index of the worst element, or -1 if nothing was compared
@@ -256,7 +257,7 @@ struct comparison {
     const char *why;           // static text, NULL if ok: "differs", "is NaN", "was stored where nothing should be", …
 };
 // Floating elements may differ by four times the errors that the evaluator worked out for each of them, of f64 by 16 times:
-// it computes in f64 itself. Where these aren't known (options.errors is NULL), by
+// it computes in f64 itself. Infinite ones allow anything, NaN too. Where these aren't known (options.errors is NULL), by
 //   (4 u + 4 c exponent) |reference| + 2 u RMS + (16 + 4 sqrt(length)) c RMS, u and c the unit roundoffs of the type and
 // of what it computes in,
 // RMS that of the reference's finite elements; for the last term that of an element's neighbours along the last axis, if

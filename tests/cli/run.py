@@ -445,6 +445,89 @@ def test_tolerance_of_integers():
         expect([*words, "--check", "--source", "planted.c"], 1, err=["check.differs"])
 
 
+def plant(name, at, wrong):
+    """The kept text of a kernel with a mistake in it."""
+    right = read(f"{name}.c")
+    planted = re.sub(at, wrong, right)
+    check(planted != right, f"{wrong} is planted")
+    (FOLDER / "planted.c").write_text(planted)
+
+
+EXACT = """\
+kernel exact(x: f32[n, m]) -> (first: i64[n], least: bool[n, m], many: bool[n], last: i64[n])
+{
+    axis c = m;
+    for r in tile(n) {
+        first[r] = argmax[c](x[r, c] * 2.0);
+        least[r, c] = x[r, c] * 2.0 >= 4.0;
+        many[r] = sum[c](x[r, c]) >= 8;
+        last[r] = argmax[c](x[r, c] / 2 - 1);
+    }
+}
+"""
+
+
+def test_exact():
+    """What no target rounds leaves no doubt: ties and thresholds are judged."""
+    (FOLDER / "exact.tile").write_text(EXACT)
+    rows = [[2, 1, 0, 2, 3], [2, 2, 2, 2, 1], [0, 3, 1, 3, 1], [1, 1, 1, 1, 1]]
+    words = ["run", "exact.tile", "--arg", f"x={array('exact.npy', 'f', [x for row in rows for x in row], (4, 5))}", "--check"]
+    expect([*words, "--keep", "."], 0, out=["first agrees: all", "least agrees: all", "many agrees: all", "last agrees: all"])
+    for at, wrong in ((r"(first\[[^;]*) = (.*);", r"\1 = \2 + 1;"), (r"(last\[[^;]*) = (.*);", r"\1 = \2 + 1;"),
+                      (r">= 4\.0", "> 4.0"), (r">= 8\.0", "> 8.0")):
+        plant("exact", at, wrong)
+        expect([*words, "--source", "planted.c"], 1, err=["check.differs"])
+
+
+def test_short_sums():
+    """Of thousands of numbers one that was left out is missed; however they lie, their right sum is not."""
+    (FOLDER / "sums.tile").write_text("kernel sums(x: f32[n, m]) -> out: f32[n]\n{\n    for r in tile(n) {\n        var s: f32[r] = 0;\n"
+                                      "        for c in tile(m) { s += sum[c](x[r, c]); }\n        out[r] = s;\n    }\n}\n")
+    kinds = ([0.5 + (i * 7919 % 8009) / 8009 for i in range(8000)], [0.1] * 8000, [3.3, -3.2] * 4000,
+             [i / 8000 + 1 for i in range(8000)], [3e5] + [0.7] * 7999)
+    values = [x for kind in kinds for x in kind]
+    words = ["--arg", f"x={array('sums.npy', 'f', values, (len(kinds), 8000))}", "--check"]
+    expect(["run", "sums.tile", *words, "--keep", "."], 0, out=["out agrees"])
+    plant("sums", r"(out\[[^;]*) = (.*);", r"\1 = \2 - 0.5f;")
+    expect(["run", "sums.tile", *words, "--source", "planted.c"], 1, err=["check.differs", "3 of 5 elements are wrong"])
+
+
+EDGES = """\
+kernel edges(x: f32[n, m], y: f32[n]) -> (root: f32[n], near: f32[n], odd: bool[n], inverse: f32[n], wide: f16[n],
+                                      small: i8[n], whole: i64[n], sure: f32[n])
+{
+    axis c = m;
+    for r in tile(n) {
+        let mean = sum[c](x[r, c]) / f32(m);
+        let variance = sum[c](x[r, c] * x[r, c]) / f32(m) - mean * mean;
+        root[r] = sqrt(variance);
+        odd[r] = isnan(sqrt(variance));
+        inverse[r] = rsqrt(variance) + 1 / variance + log(abs(variance));
+        near[r] = where(variance > 0, sqrt(-1 - mean * mean), 1);
+        wide[r] = f16(65519.999 + variance);
+        let step = i64((x[r, 0] * 3 - x[r, 0] - x[r, 0] - x[r, 0]) * 100000000 + 1.0);
+        small[r] = i8(126 + step);
+        whole[r] = 9223372036854775806 + step;
+        sure[r] = sqrt(y[r]) + log(y[r]);
+    }
+}
+"""
+
+
+def test_edges():
+    """Near where there is no number, or no room, either side is right; far from it one alone is."""
+    (FOLDER / "edges.tile").write_text(EDGES)
+    values = [x for i in range(64) for x in [0.1 + i / 7] * 9]
+    words = ["run", "edges.tile", "--arg", f"x={array('edges.npy', 'f', values, (64, 9))}", "--arg",
+             f"y={array('edge.npy', 'f', [-1.0, 0.0, 4.0, float('inf')] * 16)}", "--check"]
+    says = "they are not judged"
+    expect([*words, "--keep", "."], 0, out=["root agrees", "near agrees", "odd agrees", "inverse agrees", "wide agrees", "small agrees",
+                                            "whole agrees", "sure agrees", says])
+    for wrong in ("1.0f", "0.0f / 0.0f"):
+        plant("edges", r"(sure\[[^;]*) = (.*);", rf"\1 = {wrong};")
+        expect([*words, "--source", "planted.c"], 1, err=["check.differs"])
+
+
 def test_cuts():
     """A result that depends on how rows are cut is told, whatever the device's own cut comes to."""
     (FOLDER / "cuts.tile").write_text("kernel cuts(x: f32[n, m]) -> out: f32[n]\n{\n    for r in tile(n) {\n        var count: f32[r] = 0;\n"
@@ -607,8 +690,9 @@ def test_completions():
 
 def main():
     tests = [test_help, test_usage, test_check, test_imports, test_emit, test_config, test_explain, test_doctor, test_compile, test_run,
-             test_tolerance, test_tolerance_of_integers, test_cuts, test_overruns, test_far_bounds, test_crashes, test_faults_of_the_machine,
-             test_edited_texts, test_names_of_files, test_meant, test_checked, test_interrupts, test_output_that_fails, test_completions]
+             test_tolerance, test_tolerance_of_integers, test_exact, test_short_sums, test_edges, test_cuts, test_overruns,
+             test_far_bounds, test_crashes, test_faults_of_the_machine, test_edited_texts,
+             test_names_of_files, test_meant, test_checked, test_interrupts, test_output_that_fails, test_completions]
     only = [word for word in sys.argv[2:] if not word.startswith("--")]
     for test in tests:
         if not only or test.__name__[5:] in only:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference evaluator on kernels built by hand, under every cut: active points, rows of their own length, `if`,
 // `while`, scans, dots, atomics, and what it says when something is wrong.
+#include <math.h>
 #include <stdlib.h>
 
 #include "ir/ir.h"
@@ -88,26 +89,29 @@ static void narrow_types(struct unit *unit)
     CHECK_NUMBER(unit, ir_bf16_to_f32(out[1]), ir_round_to(TYPE_BF16, 88 * ir_round_to(TYPE_BF16, 0.1)));
 }
 
-// How far off a sum may be goes with its partial sums, not with what is left of them, and with its row alone.
+// How far off a sum may be goes with its partial sums, not with what is left of them, and with its row alone; sums that
+// no order rounds are exact.
 static void errors_of_sums(struct unit *unit)
 {
     struct ir_kernel *kernel = program_row_sum(unit->arena, TYPE_F32);
-    float x[203], out[3];
-    double sums[3] = {0}, *errors[3] = {NULL, NULL, NULL};
-    int64_t offsets[] = {0, 200, 202, 203};
-    for (int i = 0; i < 200; i++)
-        x[i] = i < 100 ? 1 : -1;
-    x[200] = 1e20f, x[201] = 1e20f, x[202] = 0.5f;
+    float x[303], out[4];
+    double sums[4] = {0}, *errors[3] = {NULL, NULL, NULL};
+    int64_t offsets[] = {0, 200, 202, 203, 303};
+    for (int i = 0; i < 303; i++)
+        x[i] = i < 100 ? 1.1f : i < 200 ? -1.1f : (float)(i % 5) - 1.5f;
+    x[200] = 1e20f, x[201] = 1e13f, x[202] = 0.5f;
     for (int p = 0; p < kernel->param_count; p++)
         if (kernel->params[p].kind == PARAM_OUT) errors[p] = sums;
     for (int cut = 0; cut < CUT_COUNT; cut++) {
-        struct run run = row_sum_run(TYPE_F32, 203, x, 3, offsets, out);
+        struct run run = row_sum_run(TYPE_F32, 303, x, 4, offsets, out);
         run.evaluation.errors = errors;
         good(unit, evaluate(unit, &run, kernel, (enum ir_cut)cut, 5));
-        CHECK_NUMBER(unit, out[0], 0);
+        CHECK(unit, fabs((double)out[0]) <= 4 * sums[0]);
         CHECK(unit, sums[0] > 3 * 0x1p-24 && sums[0] < 1e5 * 0x1p-24);
         CHECK(unit, sums[1] > 1e20 * 0x1p-24 && sums[1] < 1e22 * 0x1p-24);
-        CHECK(unit, sums[2] < 0x1p-22);
+        CHECK_NUMBER(unit, sums[2], 0);
+        CHECK_NUMBER(unit, out[3], 50);
+        CHECK_NUMBER(unit, sums[3], 0);
     }
 }
 
