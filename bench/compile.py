@@ -19,9 +19,11 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 
 
 def kernels():
+    """File, name, and words for the extents of full axes, which are compiled in."""
     for file in sorted(EXAMPLES.glob("*.tile")):
-        for name in re.findall(r"^kernel (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
-            yield file, name
+        for text in re.split(r"^(?=kernel )", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            dims = sorted(set(re.findall(r"^ *axis \w+ = (\w+);", text, re.MULTILINE)))
+            yield file, re.match(r"kernel (\w+)", text)[1], [word for dim in dims for word in ("--dim", f"{dim}=64")]
 
 
 def run_once(command, devnull):
@@ -44,8 +46,8 @@ def main():
     devnull = os.open(os.devnull, os.O_WRONLY)
     slow = []
     print(f"{'tilec emit, milliseconds':32} {'least':>8} {'median':>8} {'90%':>8}")
-    for file, name in kernels():
-        command = [program, "emit", str(file), "--kernel", name]
+    for file, name, dims in kernels():
+        command = [program, "emit", str(file), "--kernel", name, *dims]
         run_once(command, devnull)
         times = sorted(1000 * run_once(command, devnull) for _ in range(options.runs))
         median = statistics.median(times)
